@@ -1,0 +1,71 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+
+	"holdpoint/agent"
+	"holdpoint/event"
+	"holdpoint/interaction"
+	"holdpoint/llm"
+	"holdpoint/permission"
+	"holdpoint/tool"
+)
+
+// Store is the data plane as the activities need it.
+type Store interface {
+	// Write runs fn in one serialisable transaction. fn may run more than once (after a serialisation
+	// failure), so it has no effect but through tx. An error from fn rolls everything back and is returned.
+	Write(ctx context.Context, fn func(tx Tx) error) error
+	// Transcript returns a session's steps in order.
+	Transcript(ctx context.Context, session interaction.SessionID) ([]llm.Step, error)
+	// Delta keeps a piece of a step that is being written, for the live stream. Losing one is harmless.
+	Delta(ctx context.Context, run interaction.RunID, d event.StepDeltaData) error
+}
+
+// Tx is one write transaction. Lookups return found=false, not an error, for what is not there.
+type Tx interface {
+	// InsertRun stores a new run; false when a run of that id exists, which is left as it is.
+	InsertRun(ctx context.Context, r agent.Run) (inserted bool, err error)
+	// LockRun reads a run and holds its row until the transaction ends.
+	LockRun(ctx context.Context, id interaction.RunID) (r agent.Run, head event.Head, found bool, err error)
+	UpdateRun(ctx context.Context, r agent.Run) error
+	// AppendEvents numbers and chains the events under the run row's lock and returns the new head. An event
+	// whose key the run already has is left out.
+	AppendEvents(ctx context.Context, run interaction.RunID, events ...event.Event) (event.Head, error)
+
+	SaveAgent(ctx context.Context, digest string, a agent.Agent) error
+	Agent(ctx context.Context, digest string) (a agent.Agent, found bool, err error)
+
+	// NextSequence is one more than the highest sequence used or reserved in the session.
+	NextSequence(ctx context.Context, session interaction.SessionID) (int64, error)
+	InsertStep(ctx context.Context, s llm.Step) error
+	// ClearDeltas removes a turn's live pieces once its step is complete.
+	ClearDeltas(ctx context.Context, run interaction.RunID, turn int) error
+
+	// Turn returns the stored result of a model call, so that a retry returns it instead of asking again.
+	Turn(ctx context.Context, run interaction.RunID, turn int) (result json.RawMessage, found bool, err error)
+	SaveTurn(ctx context.Context, run interaction.RunID, turn int, result json.RawMessage) error
+
+	InsertCall(ctx context.Context, r tool.Record) error
+	Call(ctx context.Context, id interaction.CallID) (r tool.Record, found bool, err error)
+	UpdateCall(ctx context.Context, r tool.Record) error
+	// OpenCalls returns a run's calls that have no result yet, by turn and index.
+	OpenCalls(ctx context.Context, run interaction.RunID) ([]tool.Record, error)
+
+	Execution(ctx context.Context, id interaction.CallID) (e tool.Execution, found bool, err error)
+	// SaveExecution inserts or replaces the ledger's entry of a call.
+	SaveExecution(ctx context.Context, e tool.Execution) error
+
+	// SaveInteraction inserts or replaces an interaction.
+	SaveInteraction(ctx context.Context, i interaction.Interaction) error
+	Interaction(ctx context.Context, id interaction.ID) (i interaction.Interaction, found bool, err error)
+	// OpenInteractions returns a run's interactions that are not final, oldest first.
+	OpenInteractions(ctx context.Context, run interaction.RunID) ([]interaction.Interaction, error)
+	// Response returns a response that the bridge stored.
+	Response(ctx context.Context, id interaction.ResponseID) (r interaction.Response, found bool, err error)
+
+	// Rules returns the rules stored for a user that are not revoked, those of the session among them;
+	// expired ones are left to the engine, which is told the time.
+	Rules(ctx context.Context, user interaction.PrincipalID, session interaction.SessionID) ([]permission.Rule, error)
+}

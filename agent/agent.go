@@ -1,0 +1,81 @@
+// Package agent says what an agent is (model, instructions, tools, policy, limits) and what is known of its
+// runs. A run pins the agent it was started with by digest, so editing a definition changes no run in flight.
+//
+// Start at Agent and Run.
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"holdpoint/interaction"
+)
+
+// Agent is a definition as a run uses it. It holds names, never secrets: live clients and keys are made from
+// the names on the worker's side.
+type Agent struct {
+	Name         string   `json:"name"`
+	Model        string   `json:"model"`
+	SystemPrompt string   `json:"system_prompt,omitempty"`
+	Tools        []string `json:"tools,omitempty"`
+	Policy       string   `json:"policy,omitempty"`
+	// MaxSteps bounds the model calls of one run. Defaults to 50.
+	MaxSteps int `json:"max_steps"`
+	// Workspace is the directory that file tools and bash work in, absolute. "" gives no file access.
+	Workspace string `json:"workspace,omitempty"`
+	// EnableHITL false turns every ask into a reject with a reason.
+	EnableHITL bool `json:"enable_hitl"`
+	// EnablePermissions false allows what no deny forbids.
+	EnablePermissions bool     `json:"enable_permissions"`
+	UserID            string   `json:"user_id,omitempty"`
+	Tags              []string `json:"tags,omitempty"`
+}
+
+// DefaultMaxSteps is how many model calls a run may make unless its agent says otherwise.
+const DefaultMaxSteps = 50
+
+// Digest is the SHA-256 of the definition's JSON, hex.
+func (a Agent) Digest() string {
+	b, err := json.Marshal(a)
+	if err != nil { // an Agent has only strings, numbers and booleans
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// RunStatus is where a run stands, as the record shows it. Temporal holds the truth.
+type RunStatus string
+
+const (
+	RunRunning       RunStatus = "running"
+	RunAwaitingHuman RunStatus = "awaiting_human"
+	RunPaused        RunStatus = "paused"
+	RunCompleted     RunStatus = "completed"
+	RunFailed        RunStatus = "failed"
+	RunAborted       RunStatus = "aborted"
+)
+
+// Final reports whether the run has ended.
+func (s RunStatus) Final() bool { return s == RunCompleted || s == RunFailed || s == RunAborted }
+
+// Run is the record of a run.
+type Run struct {
+	ID          interaction.RunID       `json:"run_id"`
+	SessionID   interaction.SessionID   `json:"session_id"`
+	WorkflowID  string                  `json:"workflow_id"`
+	Agent       string                  `json:"agent"`
+	AgentDigest string                  `json:"agent_digest,omitempty"`
+	UserID      interaction.PrincipalID `json:"user_id,omitempty"`
+	Requester   interaction.PrincipalID `json:"requester,omitempty"` // who started it
+	Input       string                  `json:"input"`
+	Metadata    map[string]string       `json:"metadata,omitempty"`
+	Status      RunStatus               `json:"status"`
+	Output      string                  `json:"output,omitempty"`
+	ErrorCode   string                  `json:"error_code,omitempty"`
+	Error       string                  `json:"error,omitempty"`
+	StartedAt   time.Time               `json:"started_at"`
+	EndedAt     time.Time               `json:"ended_at,omitzero"`
+}

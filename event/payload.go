@@ -1,0 +1,95 @@
+package event
+
+import (
+	"encoding/json"
+
+	"holdpoint/interaction"
+)
+
+// The payloads, one struct per type that has one. interaction_request carries an interaction.Request.
+type (
+	// RunStartedData opens a run's stream.
+	RunStartedData struct {
+		SessionID   interaction.SessionID   `json:"session_id"`
+		Agent       string                  `json:"agent"`
+		AgentDigest string                  `json:"agent_digest"`
+		UserID      interaction.PrincipalID `json:"user_id,omitempty"`
+		Input       string                  `json:"input"`
+		Metadata    map[string]string       `json:"metadata,omitempty"`
+	}
+	// StepDeltaData is a piece of an assistant step while it is written. Live only.
+	StepDeltaData struct {
+		Turn    int    `json:"turn"`
+		Attempt int    `json:"attempt"`
+		Offset  int    `json:"offset"` // bytes of this step's text before this piece
+		Text    string `json:"text"`
+	}
+	// StepCompletedData says that a message joined the transcript.
+	StepCompletedData struct {
+		StepID     interaction.StepID `json:"step_id"`
+		Sequence   int64              `json:"sequence"`
+		Role       string             `json:"role"`
+		Content    string             `json:"content,omitempty"`
+		ToolCalls  []ToolCallData     `json:"tool_calls,omitempty"`
+		ToolCallID interaction.CallID `json:"tool_call_id,omitempty"`
+		ToolName   string             `json:"tool_name,omitempty"`
+		Status     string             `json:"status,omitempty"` // of a tool result
+	}
+	// ToolCallData is a call that the model asked for, and what was decided when it was taken in.
+	ToolCallData struct {
+		ID     interaction.CallID `json:"id"`
+		Name   string             `json:"name"`
+		Args   json.RawMessage    `json:"args,omitempty"`
+		Effect string             `json:"effect"`
+		Reason string             `json:"reason,omitempty"`
+	}
+	// InteractionResponseData closes an interaction: by a person, by its deadline, or because the run ended.
+	InteractionResponseData struct {
+		InteractionID interaction.ID         `json:"interaction_id"`
+		ToolCallID    interaction.CallID     `json:"tool_call_id,omitempty"`
+		Status        interaction.Status     `json:"status"`
+		Action        interaction.Action     `json:"action,omitempty"`
+		Responses     []interaction.Response `json:"responses,omitempty"`
+		ArgsBefore    json.RawMessage        `json:"args_before,omitempty"` // with modify_args
+		ArgsAfter     json.RawMessage        `json:"args_after,omitempty"`
+		Reason        string                 `json:"reason,omitempty"`
+	}
+	// SuspendedData and ResumedData frame a wait for people.
+	SuspendedData struct {
+		Interactions []interaction.ID `json:"interactions"`
+	}
+	ResumedData struct {
+		InteractionID interaction.ID     `json:"interaction_id"`
+		ToolCallID    interaction.CallID `json:"tool_call_id,omitempty"`
+	}
+	// ToolAuthDeniedData says that a rule forbade a call: when it was taken in, or just before it ran.
+	ToolAuthDeniedData struct {
+		ToolCallID    interaction.CallID `json:"tool_call_id"`
+		ToolName      string             `json:"tool_name"`
+		Reason        string             `json:"reason"`
+		Rule          string             `json:"rule,omitempty"`
+		RuleID        string             `json:"rule_id,omitempty"`
+		InteractionID interaction.ID     `json:"interaction_id,omitempty"` // the approval that it overruled
+	}
+	// RunCompletedData ends a run that came to a final answer.
+	RunCompletedData struct {
+		Output string `json:"output"`
+	}
+	// RunFailedData ends a run that could not go on. Code is stable, Message is for people.
+	RunFailedData struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	// RunAbortedData ends a run that a person stopped.
+	RunAbortedData struct {
+		By   interaction.PrincipalID `json:"by,omitempty"`
+		Note string                  `json:"note,omitempty"`
+	}
+	// ErrorData is something that went wrong and did not end the run: a message that could not be applied,
+	// an effect whose report came too late.
+	ErrorData struct {
+		Code       string                 `json:"code"`
+		Message    string                 `json:"message"`
+		ResponseID interaction.ResponseID `json:"response_id,omitempty"`
+	}
+)

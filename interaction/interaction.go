@@ -1,0 +1,26 @@
+package interaction
+
+import "time"
+
+// Interaction is a request with what became of it.
+type Interaction struct {
+	Request   Request    `json:"request"`
+	Status    Status     `json:"status"`
+	Responses []Response `json:"responses,omitempty"` // accepted, in order
+	Action    Action     `json:"action,omitempty"`    // what it ended in, once final
+	Reason    string     `json:"reason,omitempty"`    // why it was cancelled or expired
+	ClosedAt  time.Time  `json:"closed_at,omitzero"`
+	// SubmittedAt is when an answer was accepted that has not been carried out yet. It belongs to the stored
+	// projection alone.
+	SubmittedAt time.Time `json:"submitted_at,omitzero"`
+}
+
+// Outcome is how an interaction ended.
+type Outcome struct {
+	InteractionID ID         `json:"interaction_id"`
+	Status        Status     `json:"status"`
+	Action        Action     `json:"action"`
+	Responses     []Response `json:"responses,omitempty"` // the accepted ones; the last decided
+	Reason        string     `json:"reason,omitempty"`
+	At            time.Time  `json:"at"`
+}

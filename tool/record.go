@@ -1,0 +1,21 @@
+package tool
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Record is what is kept of a call: the call itself, where its result belongs in the transcript, what was
+// decided when it was taken in, and its result once there is one.
+type Record struct {
+	Call     Call            `json:"call"`
+	Turn     int             `json:"turn"`
+	Index    int             `json:"index"`              // among the calls of its turn
+	Sequence int64           `json:"sequence"`           // reserved in the session for its result
+	Digest   string          `json:"digest"`             // of the tool's name and the arguments
+	Decision json.RawMessage `json:"decision,omitempty"` // permission.Decision, as taken in
+	// Interactions counts the interactions opened for this call so far; the next id is derived from it.
+	Interactions int       `json:"interactions"`
+	Result       *Result   `json:"result,omitempty"`
+	EndedAt      time.Time `json:"ended_at,omitzero"`
+}

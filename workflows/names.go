@@ -1,0 +1,24 @@
+package workflows
+
+import (
+	"holdpoint/interaction"
+)
+
+// Names that workers, bridges and the Temporal CLI use. They are part of recorded histories: never change one.
+const (
+	DefaultTaskQueue = "holdpoint"
+
+	AgentRunName = "AgentRun"
+
+	MessageRespond = "respond" // update and signal
+	MessageControl = "control" // update and signal
+	MessageText    = "message" // update and signal
+	QueryState     = "state"
+)
+
+// SessionWorkflowID is the workflow id of a session's top-level run. Temporal lets one run of an id be live,
+// which is what keeps a session to one run at a time.
+func SessionWorkflowID(id interaction.SessionID) string { return "session-" + string(id) }
+
+// MaxWorkflowIDBytes bounds workflow ids; SQL visibility ends at 255.
+const MaxWorkflowIDBytes = 200
