@@ -1,0 +1,106 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"holdpoint/agent"
+	"holdpoint/event"
+	"holdpoint/interaction"
+	"holdpoint/llm"
+	"holdpoint/permission"
+	"holdpoint/tool"
+)
+
+// Definitions is the configuration in force now, by name.
+type Definitions interface {
+	Agent(name string) (agent.Agent, bool)
+	// Policy returns the rules of a policy as they stand now; found is false when the policy is gone, and then
+	// every call asks.
+	Policy(name string) (rules []permission.Rule, found bool)
+	// Model returns the live model; an error is permanent.
+	Model(name string) (llm.Model, error)
+	Tool(name string) (tool.Tool, bool)
+}
+
+// ArgsValidator checks arguments against a tool's JSON Schema and returns nil or an error that names the path.
+type ArgsValidator func(def tool.Definition, args []byte) *interaction.Error
+
+// Point is a place at which a test may kill the process.
+type Point string
+
+const (
+	PointBeforeClaim  Point = "before_claim"
+	PointClaimed      Point = "claimed"
+	PointEffectDone   Point = "effect_done"
+	PointResultStored Point = "result_stored"
+	PointTurnStored   Point = "turn_stored"
+)
+
+// Activities has everything that a run does to the world. All fields but Faults and Protected are required.
+type Activities struct {
+	Store       Store
+	Definitions Definitions
+	Validate    ArgsValidator
+	// Protected are Holdpoint's own denies: its data and policy files.
+	Protected []permission.Rule
+	// Home is what ~/ means in paths.
+	Home string
+	// Worker names this process in the ledger.
+	Worker string
+	// Now is the clock.
+	Now func() time.Time
+	// Faults, if set, is called at each Point; tests use it to die there.
+	Faults func(Point)
+}
+
+func (a *Activities) at(p Point) {
+	if a.Faults != nil {
+		a.Faults(p)
+	}
+}
+
+// agentOf returns the definition that a run pinned.
+func agentOf(ctx context.Context, tx Tx, digest string) (agent.Agent, error) {
+	ag, found, err := tx.Agent(ctx, digest)
+	if err != nil {
+		return agent.Agent{}, fmt.Errorf("agent %s: %w", digest, err)
+	}
+	if !found {
+		return agent.Agent{}, permanent(CodeUnknownAgent, "the definition %s that this run pinned is not in the store", digest)
+	}
+	return ag, nil
+}
+
+// permanent is an error that no retry mends.
+func permanent(code, format string, args ...any) error {
+	return temporal.NewNonRetryableApplicationError(fmt.Sprintf(format, args...), code, nil)
+}
+
+// modelError classifies a provider's error for Temporal, which alone retries.
+func modelError(err error) error {
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return temporal.NewApplicationErrorWithOptions(e.Message, string(e.Kind), temporal.ApplicationErrorOptions{
+		NonRetryable:   !e.Retryable(),
+		NextRetryDelay: e.RetryAfter,
+	})
+}
+
+// lockRun reads a run that must exist and holds it.
+func lockRun(ctx context.Context, tx Tx, id interaction.RunID) (agent.Run, event.Head, error) {
+	run, head, found, err := tx.LockRun(ctx, id)
+	if err != nil {
+		return run, head, fmt.Errorf("run %s: %w", id, err)
+	}
+	if !found {
+		return run, head, fmt.Errorf("run %s is not in the store", id)
+	}
+	return run, head, nil
+}

@@ -1,0 +1,154 @@
+package activities
+
+import (
+	"time"
+
+	"holdpoint/agent"
+	"holdpoint/event"
+	"holdpoint/interaction"
+	"holdpoint/tool"
+)
+
+// Names under which the activities are registered. They are part of recorded histories: never change one.
+const (
+	StartRunName    = "StartRun"
+	CallModelName   = "CallModel"
+	RunToolName     = "RunTool"
+	ResolveCallName = "ResolveCall"
+	FinishRunName   = "FinishRun"
+	RecordName      = "Record"
+)
+
+// StartRunInput begins a run's record.
+type StartRunInput struct {
+	RunID      interaction.RunID       `json:"run_id"`
+	SessionID  interaction.SessionID   `json:"session_id"`
+	WorkflowID string                  `json:"workflow_id"`
+	Agent      string                  `json:"agent"`
+	UserID     interaction.PrincipalID `json:"user_id,omitempty"`
+	Requester  interaction.PrincipalID `json:"requester,omitempty"`
+	Input      string                  `json:"input"`
+	Metadata   map[string]string       `json:"metadata,omitempty"`
+}
+
+// StartRunResult says what the run is bound to.
+type StartRunResult struct {
+	AgentDigest string     `json:"agent_digest"`
+	MaxSteps    int        `json:"max_steps"`
+	Head        event.Head `json:"head"`
+}
+
+// Text is a steering message that joins the transcript before a model call.
+type Text struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+// CallModelInput asks for one turn. Turns count from 1.
+type CallModelInput struct {
+	RunID       interaction.RunID     `json:"run_id"`
+	SessionID   interaction.SessionID `json:"session_id"`
+	Turn        int                   `json:"turn"`
+	AgentDigest string                `json:"agent_digest"`
+	Texts       []Text                `json:"texts,omitempty"`
+}
+
+// Next says what is to be done about a call.
+type Next string
+
+const (
+	NextRun  Next = "run"  // allowed: run it
+	NextGate Next = "gate" // ask first
+	NextDone Next = "done" // its result is stored already
+)
+
+// CallPlan is one tool call of a turn, as much of it as a workflow needs. Its arguments stay in the store.
+type CallPlan struct {
+	CallID      interaction.CallID   `json:"call_id"`
+	Tool        string               `json:"tool"`
+	Next        Next                 `json:"next"`
+	Status      tool.Status          `json:"status,omitempty"` // with NextDone
+	Interaction *interaction.Request `json:"interaction,omitempty"`
+	TaskQueue   string               `json:"task_queue,omitempty"`
+	Timeout     time.Duration        `json:"timeout,omitempty"`
+}
+
+// CallModelResult is one turn. It is the same for every attempt once the turn is stored.
+type CallModelResult struct {
+	Final bool       `json:"final,omitempty"` // no tool was called: the run has its answer
+	Calls []CallPlan `json:"calls,omitempty"`
+	Head  event.Head `json:"head"`
+}
+
+// RunToolInput runs one call. Approval and Answer are what people said so far, if anything.
+type RunToolInput struct {
+	RunID       interaction.RunID    `json:"run_id"`
+	CallID      interaction.CallID   `json:"call_id"`
+	AgentDigest string               `json:"agent_digest"`
+	Approval    *interaction.Outcome `json:"approval,omitempty"`
+	Answer      *interaction.Outcome `json:"answer,omitempty"`
+}
+
+// RunToolResult says how the call ended, or what must be asked before it can.
+type RunToolResult struct {
+	Status      tool.Status          `json:"status,omitempty"`
+	Interaction *interaction.Request `json:"interaction,omitempty"`
+	Head        event.Head           `json:"head"`
+}
+
+// ResolveCallInput records an answer that runs no tool.
+type ResolveCallInput struct {
+	RunID   interaction.RunID   `json:"run_id"`
+	CallID  interaction.CallID  `json:"call_id"`
+	Outcome interaction.Outcome `json:"outcome"`
+}
+
+// ResolveCallResult says how the call ended: a result that arrived meanwhile wins over the answer.
+type ResolveCallResult struct {
+	Status tool.Status `json:"status"`
+	Head   event.Head  `json:"head"`
+}
+
+// FinishRunInput ends a run's record.
+type FinishRunInput struct {
+	RunID   interaction.RunID       `json:"run_id"`
+	Status  agent.RunStatus         `json:"status"`
+	Code    string                  `json:"code,omitempty"`    // with failed
+	Message string                  `json:"message,omitempty"` // with failed
+	By      interaction.PrincipalID `json:"by,omitempty"`      // with aborted
+	Note    string                  `json:"note,omitempty"`    // with aborted
+	// Outcomes closes interactions whose end no other activity recorded.
+	Outcomes []interaction.Outcome `json:"outcomes,omitempty"`
+}
+
+// FinishRunResult has the end of the record.
+type FinishRunResult struct {
+	Head event.Head `json:"head"`
+}
+
+// RecordInput writes messages that could not be applied into the record.
+type RecordInput struct {
+	RunID   interaction.RunID `json:"run_id"`
+	Refused []Refused         `json:"refused"`
+}
+
+// Refused is one message that could not be applied. Key makes recording it idempotent.
+type Refused struct {
+	Key        string                 `json:"key"`
+	ResponseID interaction.ResponseID `json:"response_id,omitempty"`
+	Code       string                 `json:"code"`
+	Reason     string                 `json:"reason"`
+}
+
+// RecordResult has the end of the record.
+type RecordResult struct {
+	Head event.Head `json:"head"`
+}
+
+// Codes with which a run fails, beside the kinds of llm.Error.
+const (
+	CodeUnknownAgent = "unknown_agent"
+	CodeUnknownModel = "unknown_model"
+	CodeMaxSteps     = "max_steps"
+	CodeInternal     = "internal"
+)

@@ -1,0 +1,217 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"holdpoint/agent"
+	"holdpoint/event"
+	"holdpoint/interaction"
+	"holdpoint/llm"
+	"holdpoint/tool"
+)
+
+// maxCallsPerTurn bounds the calls of one turn that are carried out; the others get an error result. It keeps
+// what a turn adds to history bounded whatever a model writes.
+const maxCallsPerTurn = 64
+
+// CallModel takes one turn: it loads the transcript, calls the model, and stores in one transaction the
+// assistant's step, the calls, what was decided of each, the interactions opened, and the events. Once that
+// transaction has committed, every later attempt returns its result: what a reviewer has seen stays.
+func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (CallModelResult, error) {
+	stop := heartbeat(ctx)
+	defer stop()
+	ag, stored, err := a.turnBefore(ctx, in)
+	if err != nil || stored != nil {
+		return deref(stored), err
+	}
+	reply, err := a.generate(ctx, in, ag)
+	if err != nil {
+		return CallModelResult{}, err
+	}
+	calls := a.takeIn(ctx, in, ag, reply.Message.ToolCalls)
+	var out CallModelResult
+	err = a.Store.Write(ctx, func(tx Tx) error {
+		prior, err := storedTurn(ctx, tx, in)
+		if err != nil || prior != nil { // another attempt was faster
+			out = deref(prior)
+			return err
+		}
+		out, err = a.storeTurn(ctx, tx, in, ag, reply, calls)
+		return err
+	})
+	if err == nil {
+		a.at(PointTurnStored)
+	}
+	return out, err
+}
+
+func deref(r *CallModelResult) CallModelResult {
+	if r == nil {
+		return CallModelResult{}
+	}
+	return *r
+}
+
+// turnBefore returns the agent, and the turn's result if it is stored.
+func (a *Activities) turnBefore(ctx context.Context, in CallModelInput) (ag agent.Agent, stored *CallModelResult, err error) {
+	err = a.Store.Write(ctx, func(tx Tx) error {
+		if stored, err = storedTurn(ctx, tx, in); err != nil || stored != nil {
+			return err
+		}
+		ag, err = agentOf(ctx, tx, in.AgentDigest)
+		return err
+	})
+	return ag, stored, err
+}
+
+func storedTurn(ctx context.Context, tx Tx, in CallModelInput) (*CallModelResult, error) {
+	raw, found, err := tx.Turn(ctx, in.RunID, in.Turn)
+	if err != nil || !found {
+		return nil, err
+	}
+	var r CallModelResult
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return nil, fmt.Errorf("stored turn %d of run %s: %w", in.Turn, in.RunID, err)
+	}
+	return &r, nil
+}
+
+func (a *Activities) generate(ctx context.Context, in CallModelInput, ag agent.Agent) (llm.Reply, error) {
+	model, err := a.Definitions.Model(ag.Model)
+	if err != nil {
+		return llm.Reply{}, permanent(CodeUnknownModel, "model %q: %v", ag.Model, err)
+	}
+	steps, err := a.Store.Transcript(ctx, in.SessionID)
+	if err != nil {
+		return llm.Reply{}, fmt.Errorf("transcript of session %s: %w", in.SessionID, err)
+	}
+	messages := transcript(steps)
+	for _, t := range in.Texts {
+		messages = append(messages, llm.Message{Role: llm.RoleUser, Content: t.Text})
+	}
+	pieces := a.deltas(ctx, in)
+	reply, err := model.Generate(ctx, llm.Request{System: ag.SystemPrompt, Messages: messages,
+		Tools: a.definitionsOf(ag), Delta: pieces.add})
+	pieces.close()
+	if err != nil {
+		return llm.Reply{}, modelError(err)
+	}
+	reply.Message.Role = llm.RoleAssistant
+	return reply, nil
+}
+
+func (a *Activities) definitionsOf(ag agent.Agent) []tool.Definition {
+	var defs []tool.Definition
+	for _, name := range ag.Tools {
+		if t, ok := a.Definitions.Tool(name); ok {
+			defs = append(defs, t.Definition())
+		}
+	}
+	return defs
+}
+
+// transcript turns steps into messages. A call that has no result (its run was ended from outside) gets one
+// that says so, since every provider refuses a transcript with a gap.
+func transcript(steps []llm.Step) []llm.Message {
+	var out []llm.Message
+	var missing []llm.ToolCall
+	flush := func() {
+		for _, c := range missing {
+			out = append(out, llm.Message{Role: llm.RoleTool, ProviderID: c.ProviderID, ToolName: c.Name,
+				ToolStatus: string(tool.StatusAborted), Content: "No result: the run was ended before this call was carried out."})
+		}
+		missing = nil
+	}
+	for _, s := range steps {
+		m := s.Message
+		if m.Role != llm.RoleTool {
+			flush()
+			out = append(out, m)
+			missing = m.ToolCalls
+			continue
+		}
+		for len(missing) > 0 && missing[0].ID != s.CallID { // results are ordered as the calls are
+			head := missing[0]
+			rest := missing[1:]
+			missing = []llm.ToolCall{head}
+			flush()
+			missing = rest
+		}
+		if len(missing) > 0 {
+			missing = missing[1:]
+			out = append(out, m)
+		}
+	}
+	flush()
+	return out
+}
+
+// pieces sends a step's text on while it is written, gathered so that a long answer is tens of writes, not
+// thousands.
+type pieces struct {
+	send func(text string, offset int)
+	in   chan string
+	done chan struct{}
+}
+
+const pieceInterval = 100 * time.Millisecond
+
+func (a *Activities) deltas(ctx context.Context, in CallModelInput) *pieces {
+	attempt := int(activity.GetInfo(ctx).Attempt)
+	p := &pieces{in: make(chan string, 256), done: make(chan struct{})}
+	p.send = func(text string, offset int) {
+		// A lost piece costs nothing: the whole step follows as an event.
+		_ = a.Store.Delta(ctx, in.RunID, event.StepDeltaData{Turn: in.Turn, Attempt: attempt, Offset: offset, Text: text})
+	}
+	go p.loop()
+	return p
+}
+
+func (p *pieces) add(text string) {
+	select {
+	case p.in <- text:
+	default: // a full buffer drops live text rather than slow the model down
+	}
+}
+
+func (p *pieces) close() {
+	close(p.in)
+	<-p.done
+}
+
+func (p *pieces) loop() {
+	defer close(p.done)
+	tick := time.NewTicker(pieceInterval)
+	defer tick.Stop()
+	var buf []byte
+	sent := 0
+	flush := func() {
+		if len(buf) > 0 {
+			p.send(string(buf), sent)
+			sent += len(buf)
+			buf = buf[:0]
+		}
+	}
+	for {
+		select {
+		case text, more := <-p.in:
+			buf = append(buf, text...)
+			if !more {
+				flush()
+				return
+			}
+		case <-tick.C:
+			flush()
+		}
+	}
+}
+
+// callID names a call: unique whatever ids the provider reuses, and the same on every attempt.
+func callID(run interaction.RunID, turn, index int) interaction.CallID {
+	return interaction.CallID(fmt.Sprintf("%s-%d-%d", run, turn, index))
+}

@@ -1,0 +1,89 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"holdpoint/agent"
+	"holdpoint/event"
+	"holdpoint/interaction"
+	"holdpoint/permission"
+	"holdpoint/tool"
+)
+
+// question words the approval request for a call.
+func (a *Activities) question(run agent.Run, ag agent.Agent, rec tool.Record, d permission.Decision, c taken) interaction.Request {
+	r := request(run, ag, rec, interaction.TypeToolApproval, interaction.KindPermission)
+	r.Title = clip("Run "+c.call.Name+": "+interaction.Visible(subject(c.def, d)), interaction.MaxTitleBytes)
+	r.Message = fmt.Sprintf("The agent %s wants to run %s. %s", ag.Name, c.call.Name, d.Reason)
+	r.Details = c.preview
+	r.Base = c.base
+	r.Reason = d.Reason
+	r.Risk = string(d.Risk)
+	r.SuggestedPattern = d.SuggestedPatterns
+	if d.Matched != nil {
+		r.MatchedRule = d.Matched.Pattern
+	}
+	a.applyApproval(&r, d.Approval)
+	return r
+}
+
+// subject is what a call is about, in few words.
+func subject(def tool.Definition, d permission.Decision) string {
+	if d.Resource != "" {
+		return d.Resource
+	}
+	return def.Name
+}
+
+// request has what every request about a call has.
+func request(run agent.Run, ag agent.Agent, rec tool.Record, t interaction.Type, k interaction.Kind) interaction.Request {
+	return interaction.Request{RunID: run.ID, SessionID: run.SessionID, ToolCallID: rec.Call.ID, ToolName: rec.Call.Name,
+		ToolArgs: rec.Call.Args, Type: t, Kind: k, Digest: rec.Digest, Requester: requester(run), AgentPath: []string{ag.Name},
+		Options: interaction.StandardOptions(k, t)}
+}
+
+// requester is on whose behalf a run acts: four-eyes excludes this person.
+func requester(run agent.Run) interaction.PrincipalID {
+	if run.UserID != "" {
+		return run.UserID
+	}
+	return run.Requester
+}
+
+// applyApproval puts on a request who must answer it and until when.
+func (a *Activities) applyApproval(r *interaction.Request, need permission.Approval) {
+	r.Reviewers, r.Quorum, r.ExcludeRequester = need.Reviewers, need.Quorum, need.ExcludeRequester
+	if need.Timeout > 0 {
+		r.ExpiresAt = a.Now().Add(need.Timeout).Truncate(time.Millisecond)
+		r.OnTimeout = interaction.Action(need.OnTimeout)
+	}
+}
+
+// openInteraction stores a request about a call under the call's next id, and returns its event and the brief
+// form for the workflow. The caller stores rec.
+func openInteraction(ctx context.Context, tx Tx, rec *tool.Record, req interaction.Request, now time.Time) ([]event.Event, *interaction.Request, error) {
+	rec.Interactions++
+	req.ID = interaction.ID(fmt.Sprintf("%s-%d", rec.Call.ID, rec.Interactions))
+	open := interaction.Open(req, now)
+	if err := tx.SaveInteraction(ctx, open); err != nil {
+		return nil, nil, fmt.Errorf("interaction %s: %w", req.ID, err)
+	}
+	brief := open.Request.Brief()
+	return []event.Event{event.New(rec.Call.RunID, event.InteractionRequest, now, open.Request)}, &brief, nil
+}
+
+// clip cuts s to at most n bytes at a rune's boundary.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	const mark = "…"
+	n -= len(mark)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + mark
+}
