@@ -19,7 +19,7 @@ func Visible(s string) string {
 			b.WriteString(`\t`)
 		case r == unicode.ReplacementChar && !strings.HasPrefix(s[i:], string(unicode.ReplacementChar)):
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case r == ' ' || unicode.IsPrint(r):
+		case r == ' ' || (unicode.IsPrint(r) && !blankLetter(r)):
 			b.WriteRune(r)
 		case r > 0xffff:
 			fmt.Fprintf(&b, `\U%08x`, r)
@@ -28,6 +28,17 @@ func Visible(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// blankLetter reports letters, symbols and marks that Unicode counts as printable and that show nothing.
+func blankLetter(r rune) bool {
+	switch {
+	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2800, r == 0x034f:
+		return true
+	case r >= 0xfe00 && r <= 0xfe0e, r >= 0xe0100 && r <= 0xe01ef: // variation selectors; 0xfe0f only makes emoji
+		return true
+	}
+	return false
 }
 
 // VisibleLines is Visible for text of several lines: newlines and tabs stay.

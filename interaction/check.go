@@ -1,0 +1,157 @@
+package interaction
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Check reports whether r can be applied: nil, or an *Error that says what is wrong and how to mend it. It changes
+// nothing.
+//
+// Check never compares the current time with the deadline. A response that comes while the interaction is pending
+// wins over a deadline that passes at the same moment; only a RespondedAt that the bridge set at or after the
+// deadline is late.
+func (i Interaction) Check(r Response, _ time.Time) error {
+	_, err := i.accept(r)
+	return err
+}
+
+// accept checks r and returns it as it will be kept. The order of the checks makes the first complaint the one
+// that helps most: someone who answers too late is told so, not that a field is missing.
+func (i Interaction) accept(r Response) (Response, error) {
+	for _, check := range []func(Response) error{checkSize, i.checkOpen, i.checkAddress, i.Request.checkEntitled} {
+		if err := check(r); err != nil {
+			return r, err
+		}
+	}
+	r, err := i.Request.resolve(r)
+	if err != nil {
+		return r, err
+	}
+	for _, check := range []func(Response) error{i.checkHeld, i.Request.checkShape, i.checkQuorum} {
+		if err := check(r); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+func checkSize(r Response) error {
+	_, err := encodedSize(r)
+	return err
+}
+
+// encodedSize is how many bytes r has as JSON; more than MaxResponseBytes is an error.
+func encodedSize(r Response) (int, error) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return 0, refuse(CodeInvalid, "", "the response can't be encoded as JSON: %v", err)
+	}
+	if len(b) > MaxResponseBytes {
+		return len(b), refuse(CodeTooLarge, "", "the response has %d bytes as JSON; at most %d are taken", len(b), MaxResponseBytes)
+	}
+	return len(b), nil
+}
+
+func (i Interaction) checkOpen(Response) error {
+	switch i.Status {
+	case StatusPending, StatusHeld:
+		return nil
+	case StatusAnswered:
+		return refuse(CodeAlreadyDecided, "", "already decided: %s by %s at %s", i.Action, i.deciders(), stamp(i.ClosedAt))
+	case StatusCancelled:
+		return refuse(CodeAlreadyDecided, "", "already cancelled at %s: %s", stamp(i.ClosedAt), i.Reason)
+	case StatusExpired:
+		return refuse(CodeExpired, "", "expired at %s: %s", stamp(i.ClosedAt), i.Reason)
+	default:
+		return refuse(CodeInvalid, "", "the interaction has no known status, so nothing can be applied to it")
+	}
+}
+
+// deciders names who made the decision: all approvers, or the one whose answer decided at once.
+func (i Interaction) deciders() string {
+	ids := i.approvers()
+	if i.Action != ActionApprove && len(i.Responses) > 0 {
+		ids = []PrincipalID{i.Responses[len(i.Responses)-1].Reviewer.ID}
+	}
+	names := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if id == "" {
+			id = "someone unnamed"
+		}
+		names = append(names, cut(string(id), MaxTitleBytes))
+	}
+	if len(names) == 0 {
+		return "nobody on record"
+	}
+	return strings.Join(names, ", ")
+}
+
+func (i Interaction) checkAddress(r Response) error {
+	req := i.Request
+	if r.RequestID != req.ID {
+		return refuse(CodeUnknown, "request_id", "is %s, but this is interaction %s; answer it by that id",
+			quote(string(r.RequestID)), quote(string(req.ID)))
+	}
+	if r.Digest != "" && r.Digest != req.Digest {
+		return refuse(CodeDigestMismatch, "digest", "what you saw (%s) is not what is asked (%s); look again and decide anew",
+			quote(r.Digest), quote(req.Digest))
+	}
+	if !r.RespondedAt.IsZero() && !req.ExpiresAt.IsZero() && !r.RespondedAt.Before(req.ExpiresAt) {
+		return refuse(CodeExpired, "", "answered at %s, after the deadline %s", stamp(r.RespondedAt), stamp(req.ExpiresAt))
+	}
+	return nil
+}
+
+const groupPrefix = "group:"
+
+// checkEntitled fails closed: who can't be told apart from someone who may not answer may not answer.
+func (r Request) checkEntitled(resp Response) error {
+	who := resp.Reviewer
+	named := len(r.Reviewers) > 0 || r.QuorumNeeded() > 1 || r.ExcludeRequester
+	if named && who.ID == "" {
+		return refuse(CodeNotEntitled, "reviewer.id", "is missing: this interaction counts who answers, so answer with your name")
+	}
+	if len(r.Reviewers) > 0 && !listed(r.Reviewers, who) {
+		return refuse(CodeNotEntitled, "reviewer", "%s may not answer this; asked are %s", quote(string(who.ID)), quote(strings.Join(r.Reviewers, ", ")))
+	}
+	if r.ExcludeRequester && r.Requester == "" {
+		return refuse(CodeNotEntitled, "reviewer", "someone other than the requester must answer, and this run does not say who requested it")
+	}
+	if r.ExcludeRequester && who.ID == r.Requester {
+		return refuse(CodeNotEntitled, "reviewer", "%s requested this, and someone else must answer it", quote(string(who.ID)))
+	}
+	return nil
+}
+
+// listed reports whether the reviewers name p or one of its groups. An id that looks like a group names nobody.
+func listed(reviewers []string, p Principal) bool {
+	if !strings.HasPrefix(string(p.ID), groupPrefix) && slices.Contains(reviewers, string(p.ID)) {
+		return true
+	}
+	return slices.ContainsFunc(p.Groups, func(g string) bool { return slices.Contains(reviewers, groupPrefix+g) })
+}
+
+func (i Interaction) checkHeld(r Response) error {
+	if i.Status == StatusHeld && r.Action != ActionResume && r.Action != ActionTerminate {
+		return refuse(CodeInvalid, "action", "%s can't be applied while the call is held; only resume and terminate can, where offered", r.Action)
+	}
+	return nil
+}
+
+func (i Interaction) checkQuorum(r Response) error {
+	need := i.Request.QuorumNeeded()
+	if need == 1 {
+		return nil
+	}
+	if r.Action == ActionModifyArgs {
+		return refuse(CodeInvalid, "action", "with %d approvals needed, arguments can't be edited; reject with the change you want", need)
+	}
+	approvers := i.approvers()
+	if r.Action == ActionApprove && slices.Contains(approvers, r.Reviewer.ID) {
+		return refuse(CodeAlreadyDecided, "", "you have approved already; %d of %d approvals", len(approvers), need)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package interaction
+
+import (
+	"slices"
+	"strings"
+)
+
+// choosable are the actions that a run can carry out today. Every other action is refused as not offered, even
+// where an option names it.
+var choosable = []Action{ActionApprove, ActionModifyArgs, ActionReject, ActionRetry, ActionAnswer, ActionSkip, ActionTerminate}
+
+// Actions are what the options offer, in order, each once. An option whose action can't be carried out offers
+// nothing.
+func (r Request) Actions() []Action {
+	var out []Action
+	for _, o := range r.Options {
+		if slices.Contains(choosable, o.Action) && !slices.Contains(out, o.Action) {
+			out = append(out, o.Action)
+		}
+	}
+	return out
+}
+
+func joinActions(actions []Action) string {
+	if len(actions) == 0 {
+		return "none"
+	}
+	names := make([]string, len(actions))
+	for n, a := range actions {
+		names[n] = string(a)
+	}
+	return strings.Join(names, ", ")
+}
+
+// StandardOptions are the options for a request of that kind and type whose maker has no better ones. None is a
+// default: a person always chooses. For a select they are what stands beside the choices, which only the asker
+// knows.
+func StandardOptions(kind Kind, t Type) []Option {
+	skip := Option{ID: "skip", Label: "Skip", Description: "Go on without it.", Action: ActionSkip}
+	stop := Option{ID: "terminate", Label: "Stop the run", Description: "End the whole run.", Action: ActionTerminate, Dangerous: true}
+	switch {
+	case kind == KindOutcomeUnknown:
+		return unknownOptions()
+	case t == TypeToolApproval:
+		return append(approvalOptions(), skip, replyOption("Answer instead", "Give the tool's result yourself."), stop)
+	case t == TypeSelect:
+		return []Option{skip, stop}
+	default:
+		return []Option{replyOption("Answer", ""), skip, stop}
+	}
+}
+
+func replyOption(label, description string) Option {
+	return Option{ID: "answer", Label: label, Description: description, Action: ActionAnswer, RequiresInput: true}
+}
+
+func approvalOptions() []Option {
+	return []Option{
+		{ID: "approve", Label: "Approve", Description: "Run it exactly as shown.", Action: ActionApprove},
+		{ID: "modify_args", Label: "Edit and approve", Description: "Run it with your arguments.",
+			Action: ActionModifyArgs, RequiresInput: true, InputPrompt: "The arguments, as a JSON object"},
+		{ID: "reject", Label: "Reject", Description: "Do not run it; the agent goes on.", Action: ActionReject,
+			InputPrompt: "Why, for the agent"},
+		{ID: "retry", Label: "Think again", Description: "Do not run it; the agent reconsiders.", Action: ActionRetry,
+			InputPrompt: "What to do differently"},
+	}
+}
+
+func unknownOptions() []Option {
+	return []Option{
+		{ID: "run_again", Label: "Run again", Description: "It may have happened already; run it once more.",
+			Action: ActionApprove, Dangerous: true},
+		{ID: "give_up", Label: "Give up on this call", Description: "Leave it; the agent is told that the outcome is unknown.",
+			Action: ActionSkip},
+		{ID: "stop", Label: "Stop the run", Description: "End the whole run.", Action: ActionTerminate},
+	}
+}
