@@ -166,7 +166,10 @@ func enough(need permission.Approval, requester interaction.PrincipalID, out *in
 		if !approves || slices.Contains(approvers, r.Reviewer.ID) {
 			continue
 		}
-		if !interaction.Entitled(need.Reviewers, r.Reviewer) || (need.ExcludeRequester && (r.Reviewer.ID == "" || r.Reviewer.ID == requester)) {
+		if !interaction.Entitled(need.Reviewers, r.Reviewer) {
+			continue
+		}
+		if need.ExcludeRequester && (r.Reviewer.ID == "" || requester == "" || r.Reviewer.ID == requester) {
 			continue
 		}
 		approvers = append(approvers, r.Reviewer.ID)

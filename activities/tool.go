@@ -1,0 +1,283 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/sdk/activity"
+
+	"holdpoint/agent"
+	"holdpoint/event"
+	"holdpoint/interaction"
+	"holdpoint/permission"
+	"holdpoint/tool"
+)
+
+// RunTool runs one call, at most once: it decides again with fresh rules, checks that what people approved is
+// what is about to run and is still enough, claims the execution in the ledger, executes, and stores the
+// result. Where it can't go on without a person it returns an interaction instead.
+func (a *Activities) RunTool(ctx context.Context, in RunToolInput) (RunToolResult, error) {
+	stop := heartbeat(ctx)
+	defer stop()
+	x := &execution{a: a, in: in, claim: uuid.NewString()}
+	if err := x.prepare(ctx); err != nil {
+		return RunToolResult{}, err
+	}
+	a.at(PointBeforeClaim)
+	var out *RunToolResult
+	err := a.Store.Write(ctx, func(tx Tx) (err error) {
+		out, err = x.claimIn(ctx, tx)
+		return err
+	})
+	if err != nil || out != nil {
+		return derefTool(out), err
+	}
+	a.at(PointClaimed)
+	outcome := x.execute(ctx)
+	a.at(PointEffectDone)
+	res, err := x.store(ctx, outcome)
+	if err == nil {
+		a.at(PointResultStored)
+	}
+	return res, err
+}
+
+func derefTool(r *RunToolResult) RunToolResult {
+	if r == nil {
+		return RunToolResult{}
+	}
+	return *r
+}
+
+// execution is one attempt of RunTool.
+type execution struct {
+	a     *Activities
+	in    RunToolInput
+	claim string // ours alone, so that a commit whose answer was lost is recognised
+
+	// Found out by prepare, outside the transaction.
+	ag      agent.Agent
+	run     agent.Run
+	rec     tool.Record
+	asked   interaction.Interaction // what the approval answered
+	impl    tool.Tool
+	known   bool
+	args    []byte // what is about to run: the model's, or a reviewer's
+	edited  bool
+	base    string
+	preview string
+	invalid string // what is wrong with edited arguments
+
+	// Set by the claim.
+	entry  tool.Execution
+	decide permission.Decision
+}
+
+// prepare reads what the claim needs and does the slow part, reading files, before the transaction.
+func (x *execution) prepare(ctx context.Context) error {
+	err := x.a.Store.Write(ctx, func(tx Tx) (err error) {
+		if x.ag, err = agentOf(ctx, tx, x.in.AgentDigest); err != nil {
+			return err
+		}
+		if x.rec, err = callOf(ctx, tx, x.in.CallID); err != nil {
+			return err
+		}
+		if x.in.Approval != nil {
+			if x.asked, _, err = tx.Interaction(ctx, x.in.Approval.InteractionID); err != nil {
+				return err
+			}
+		}
+		x.args, err = x.approvedArgs(ctx, tx)
+		x.edited = !bytes.Equal(x.args, x.rec.Call.Args)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var def tool.Definition
+	x.impl, def, x.known = x.a.toolOf(x.ag, x.rec.Call.Name)
+	if !x.known {
+		return nil
+	}
+	if bad := x.a.Validate(def, x.args); bad != nil {
+		x.invalid = bad.Error()
+		return nil
+	}
+	call := x.rec.Call
+	call.Args = x.args
+	x.base, x.preview = based(ctx, x.impl, call)
+	return nil
+}
+
+func callOf(ctx context.Context, tx Tx, id interaction.CallID) (tool.Record, error) {
+	rec, found, err := tx.Call(ctx, id)
+	if err != nil {
+		return rec, fmt.Errorf("call %s: %w", id, err)
+	}
+	if !found {
+		return rec, permanent(CodeInternal, "call %s is not in the store", id)
+	}
+	return rec, nil
+}
+
+// claimIn decides and claims. A non-nil result ends the activity without executing.
+func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) {
+	run, head, err := lockRun(ctx, tx, x.in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	x.run = run
+	if x.rec, err = callOf(ctx, tx, x.in.CallID); err != nil {
+		return nil, err
+	}
+	if x.rec.Result != nil {
+		return &RunToolResult{Status: x.rec.Result.Status, Head: head}, nil
+	}
+	entry, begun, err := tx.Execution(ctx, x.in.CallID)
+	if err != nil {
+		return nil, err
+	}
+	if begun && entry.State == tool.StateStarted && entry.Claim == x.claim {
+		x.entry = entry // our own claim, committed although its answer was lost
+		return nil, nil
+	}
+	w := &callWriter{ctx: ctx, tx: tx, rec: &x.rec, now: x.a.Now()}
+	if err := w.closeAnswered(x.in.Approval, x.rec.Call.Args, x.args, x.edited); err != nil {
+		return nil, err
+	}
+	if err := w.closeAnswered(x.in.Answer, nil, nil, false); err != nil {
+		return nil, err
+	}
+	if !x.known {
+		return w.finish(tool.Result{Status: tool.StatusError, Content: fmt.Sprintf("The tool %s no longer exists, so the call was not made.", x.rec.Call.Name)})
+	}
+	if x.decide, err = x.a.decide(ctx, tx, x.run, x.ag, x.impl.Definition(), x.args); err != nil {
+		return nil, err
+	}
+	if begun && entry.State == tool.StateStarted && !x.mayRunAgain(entry) {
+		return w.ask(x.unknownOutcome(entry))
+	}
+	if stop, err := x.check(w); stop != nil || err != nil {
+		return stop, err
+	}
+	return nil, x.take(ctx, tx, w, entry, begun)
+}
+
+// check holds the call against the rules and approvals as they stand now. A non-nil result stops it.
+func (x *execution) check(w *callWriter) (*RunToolResult, error) {
+	d := x.decide
+	if d.Effect == permission.Deny {
+		var by interaction.ID
+		if x.in.Approval != nil {
+			by = x.in.Approval.InteractionID
+		}
+		w.emit(event.ToolAuthDenied, deniedData(x.rec.Call, d, by))
+		return w.finish(*deniedResult(d))
+	}
+	if x.invalid != "" {
+		return x.reask(w, "the edited arguments were not accepted ("+x.invalid+")")
+	}
+	if d.Effect == permission.Allow && x.in.Approval == nil {
+		return nil, nil
+	}
+	if why := x.unbound(); why != "" {
+		return x.reask(w, why)
+	}
+	if d.Effect == permission.Allow {
+		return nil, nil
+	}
+	if ok, why := enough(d.Approval, requester(x.run), x.in.Approval); !ok {
+		return x.reask(w, why)
+	}
+	return nil, nil
+}
+
+func (x *execution) reask(w *callWriter, why string) (*RunToolResult, error) {
+	if !x.ag.EnableHITL {
+		return w.finish(tool.Result{Status: tool.StatusRejected, Content: "This call needs a person's approval (" +
+			x.decide.Reason + "), and this agent runs without people. It was not run."})
+	}
+	return w.ask(x.again(why))
+}
+
+// unbound says why an approval does not cover what is about to run; "" if it does. An approval is bound to the
+// digest of exactly the tool and arguments the reviewer saw, and to the file an edit is based on.
+func (x *execution) unbound() string {
+	if x.in.Approval == nil {
+		return ""
+	}
+	asked := x.asked.Request
+	if asked.ToolCallID != x.rec.Call.ID || asked.ID != x.in.Approval.InteractionID {
+		return "the approval was given for another call"
+	}
+	if x.base == baseUnreadable || asked.Base != x.base {
+		return "the file has changed since it was shown"
+	}
+	if x.in.Approval.Action == interaction.ActionModifyArgs {
+		return "" // bound by the digest of the reviewer's own arguments, checked when they were read
+	}
+	if asked.Digest != interaction.Digest(x.rec.Call.Name, x.args, x.base) {
+		return "what was approved is not what is about to run"
+	}
+	return ""
+}
+
+// take writes the claim.
+func (x *execution) take(ctx context.Context, tx Tx, w *callWriter, entry tool.Execution, begun bool) error {
+	next := tool.Execution{CallID: x.in.CallID, RunID: x.in.RunID, Attempt: 1, State: tool.StateStarted, Claim: x.claim,
+		Worker: x.a.Worker, Digest: interaction.Digest(x.rec.Call.Name, x.args, x.base), StartedAt: w.now}
+	if begun {
+		next.Attempt, next.Phase = entry.Attempt+1, entry.Phase
+	}
+	if x.in.Approval != nil {
+		next.Interact = x.in.Approval.InteractionID
+		w.emit(event.ExecutionResumed, event.ResumedData{InteractionID: next.Interact, ToolCallID: x.in.CallID})
+	}
+	x.entry = next
+	if err := tx.SaveExecution(ctx, next); err != nil {
+		return err
+	}
+	_, err := w.flush()
+	return err
+}
+
+// execute runs the tool. Its faults become results, so that the model always gets an answer.
+func (x *execution) execute(ctx context.Context) (out tool.Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			activity.GetLogger(ctx).Error("a tool panicked", "tool", x.rec.Call.Name, "panic", p)
+			out = tool.Failure(fmt.Sprintf("The tool %s failed inside. It may have had an effect.", x.rec.Call.Name))
+		}
+	}()
+	call := x.rec.Call
+	call.Args = x.args
+	call.Key = fmt.Sprintf("%s-%d", call.ID, x.entry.Phase)
+	call.Outside = outside(x.decide, x.ag.Workspace)
+	if x.in.Answer != nil && len(x.in.Answer.Responses) > 0 {
+		call.Answer = &x.in.Answer.Responses[len(x.in.Answer.Responses)-1]
+	}
+	limit := x.impl.Definition().Timeout
+	if limit <= 0 {
+		limit = DefaultToolTimeout
+	}
+	runCtx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	out, err := x.impl.Run(runCtx, call)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return tool.Outcome{Result: &tool.Result{Status: tool.StatusAborted, Content: "The call was stopped while it ran: " + err.Error()}}
+	case err != nil && runCtx.Err() != nil:
+		return tool.Failure(fmt.Sprintf("The call was stopped after %s, its limit: %v", limit, err))
+	case err != nil:
+		return tool.Failure("The call failed: " + err.Error())
+	case out.Result == nil && out.Request == nil:
+		return tool.Failure("The tool returned nothing.")
+	}
+	return out
+}
+
+// DefaultToolTimeout bounds one execution of a tool that names no limit of its own.
+const DefaultToolTimeout = 10 * time.Minute
