@@ -1,0 +1,183 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"holdpoint/agent"
+	"holdpoint/permission"
+	"holdpoint/tool"
+)
+
+// Pos is where a component or a rule was written.
+type Pos struct {
+	File string
+	Line int
+}
+
+// String is file:line.
+func (p Pos) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
+
+// Provider says which adapter talks to a model. The set is closed.
+type Provider string
+
+// The providers.
+const (
+	ProviderOpenAI   Provider = "openai"   // any OpenAI-compatible chat completions endpoint
+	ProviderScripted Provider = "scripted" // turns read from a YAML file, for demos and tests
+)
+
+// StoreType says what a store keeps its data in. The set is closed.
+type StoreType string
+
+// The store types.
+const (
+	StoreInMemory StoreType = "inmemory" // SQLite in memory, lost at exit; for development only
+	StoreSQLite   StoreType = "sqlite"   // one file
+)
+
+// Model is a language model an agent can name.
+type Model struct {
+	Name     string
+	Provider Provider
+	// Model is the provider's name of the model; openai only.
+	Model string
+	// BaseURL is the endpoint, http or https, without credentials. "" is the provider's own; openai only.
+	BaseURL string
+	// APIKey may be empty only where BaseURL names an endpoint; openai only.
+	APIKey Secret
+	// Params are handed to the provider as they are: temperature, for instance. Values are JSON-like.
+	Params map[string]any
+	// Script is the absolute path of the file of turns; scripted only.
+	Script string
+	// Timeout bounds one call. 0 leaves it to the adapter.
+	Timeout time.Duration
+	Pos     Pos
+}
+
+// Tool overrides what a built-in tool says of itself. A zero field leaves the tool's own.
+type Tool struct {
+	Name    string
+	Consent tool.Consent
+	// Denied is set by default_policy: deny. The rule that enforces it is part of every policy.
+	Denied bool
+	Risk   permission.Risk
+	// Timeout bounds one execution.
+	Timeout time.Duration
+	// Idempotent is nil where the document does not say.
+	Idempotent *bool
+	// Params are the tool's own settings. Values are JSON-like.
+	Params map[string]any
+	Pos    Pos
+}
+
+// Store is where permissions or sessions are kept.
+type Store struct {
+	Name string
+	Type StoreType
+	// DSN is the absolute path of the database file; sqlite only.
+	DSN string
+	Pos Pos
+}
+
+// Policy is a named list of rules, in the order of writing (which decides nothing).
+type Policy struct {
+	Name  string
+	Rules []permission.Rule
+	Pos   Pos
+}
+
+// AgentSpec is an agent together with the names that the worker's side resolves.
+type AgentSpec struct {
+	Agent           agent.Agent
+	PermissionStore string // "" leaves the choice to the process
+	SessionStore    string // "" leaves the choice to the process
+	Pos             Pos
+}
+
+// Config is everything that was configured, each kind in the order of reading: files by name, documents from
+// top to bottom. Every reference in it resolves. It is read-only once loaded.
+type Config struct {
+	Models           []Model
+	Tools            []Tool
+	PermissionStores []Store
+	SessionStores    []Store
+	Policies         []Policy
+	Specs            []AgentSpec
+}
+
+// Agents returns the definitions of all agents, in order.
+func (c *Config) Agents() []agent.Agent {
+	out := make([]agent.Agent, 0, len(c.Specs))
+	for _, s := range c.Specs {
+		out = append(out, s.Agent)
+	}
+	return out
+}
+
+// Agent returns the definition of the agent of that name.
+func (c *Config) Agent(name string) (agent.Agent, bool) {
+	s, ok := c.Spec(name)
+	return s.Agent, ok
+}
+
+// Spec returns the agent of that name with its stores.
+func (c *Config) Spec(name string) (AgentSpec, bool) {
+	return find(c.Specs, func(s AgentSpec) bool { return s.Agent.Name == name })
+}
+
+// Model returns the model of that name.
+func (c *Config) Model(name string) (Model, bool) {
+	return find(c.Models, func(m Model) bool { return m.Name == name })
+}
+
+// Tool returns the document for the tool of that name; false when it has none and its own defaults hold.
+func (c *Config) Tool(name string) (Tool, bool) {
+	return find(c.Tools, func(t Tool) bool { return t.Name == name })
+}
+
+// PermissionStore returns the permission store of that name.
+func (c *Config) PermissionStore(name string) (Store, bool) {
+	return find(c.PermissionStores, func(s Store) bool { return s.Name == name })
+}
+
+// SessionStore returns the session store of that name.
+func (c *Config) SessionStore(name string) (Store, bool) {
+	return find(c.SessionStores, func(s Store) bool { return s.Name == name })
+}
+
+// Policy returns the rules in force for an agent that names this policy: its own, and a deny for every tool
+// that is configured with default_policy: deny. Those denies come back for "" and for an unknown name too, so
+// that no way of asking loses them.
+func (c *Config) Policy(name string) []permission.Rule {
+	var rules []permission.Rule
+	p, _ := find(c.Policies, func(p Policy) bool { return p.Name == name })
+	rules = append(rules, p.Rules...)
+	for _, t := range c.Tools {
+		if t.Denied {
+			rules = append(rules, t.denyRule())
+		}
+	}
+	return rules
+}
+
+// denyRule is how default_policy: deny is enforced.
+func (t Tool) denyRule() permission.Rule {
+	return permission.Rule{
+		Effect:  permission.Deny,
+		Pattern: t.Name,
+		Risk:    t.Risk,
+		Note:    "default_policy: deny",
+		Source:  permission.Source{Layer: permission.LayerPolicy, Name: t.Name, File: t.Pos.File, Line: t.Pos.Line},
+	}
+}
+
+func find[T any](all []T, match func(T) bool) (T, bool) {
+	i := slices.IndexFunc(all, match)
+	if i < 0 {
+		var none T
+		return none, false
+	}
+	return all[i], true
+}

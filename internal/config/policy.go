@@ -1,0 +1,186 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"gopkg.in/yaml.v3"
+
+	"holdpoint/interaction"
+	"holdpoint/permission"
+)
+
+// Limits of a rule.
+const (
+	maxRules      = 10_000
+	maxQuorum     = 100
+	maxPrincipal  = 200
+	maxAnswerTime = 5 * 365 * 24 * time.Hour
+)
+
+func readPolicy(s *section, name string) {
+	s.require("rules")
+	p := Policy{Name: name, Pos: s.pos()}
+	n, ok := s.take("rules")
+	switch {
+	case !ok:
+	case n.Kind != yaml.SequenceNode:
+		s.report("rules", n.Line, "must be a list of rules, such as %q", `- {match: "bash(rm:*)", decision: deny}`)
+	case len(n.Content) > maxRules:
+		s.report("rules", n.Line, "has %d rules, more than %d", len(n.Content), maxRules)
+	default:
+		for i, item := range n.Content {
+			if r, ok := s.rule(i, item, name); ok {
+				p.Rules = append(p.Rules, r)
+			}
+		}
+		s.compile(p)
+	}
+	s.l.config.Policies = append(s.l.config.Policies, p)
+}
+
+// compile checks the rules together, once each has been accepted alone: what only the whole set shows.
+func (s *section) compile(p Policy) {
+	_, problems, err := permission.Compile(p.Rules)
+	if err != nil {
+		s.reportKey("rules", "%v", err)
+	}
+	for _, bad := range problems {
+		s.report("rules", bad.Rule.Source.Line, "%v", bad.Err)
+	}
+}
+
+// rule reads one rule; false when it has a mistake, which is reported.
+func (s *section) rule(i int, n *yaml.Node, policy string) (permission.Rule, bool) {
+	before := len(s.l.problems)
+	r := s.l.section(s.file, fmt.Sprintf("%srules[%d].", s.prefix, i), n)
+	if r == nil {
+		return permission.Rule{}, false
+	}
+	r.require("match", "decision")
+	out := permission.Rule{
+		Risk:   r.risk(),
+		Source: permission.Source{Layer: permission.LayerPolicy, Name: policy, File: s.file, Line: n.Line},
+	}
+	decision := r.choice("decision", []string{"deny", "ask", "allow"}, nil)
+	pattern, _ := r.scalar("match", "a pattern such as bash(rm:*)")
+	r.later("remind_every", "escalate")
+	switch decision {
+	case "ask", "": // without a decision the keys are still checked
+		out.Approval = r.approval()
+	default:
+		r.foreign("belongs to decision: ask", "reviewers", "quorum", "exclude_requester", "timeout", "on_timeout", "max_grant")
+	}
+	r.finish()
+	if decision != "" && pattern.line != 0 {
+		out.Pattern = pattern.text
+		r.pattern(&out, decision, pattern)
+	}
+	return out, len(s.l.problems) == before
+}
+
+// pattern checks a rule's pattern as the engine will read it.
+func (s *section) pattern(r *permission.Rule, decision string, written scalar) {
+	if err := r.Effect.UnmarshalText([]byte(decision)); err != nil {
+		s.reportKey("decision", "%v", err)
+		return
+	}
+	err := permission.ParsePattern(r.Effect, r.Pattern)
+	if err == nil {
+		err = compileOne(*r)
+	}
+	if err != nil && written.expanded { // the engine quotes the pattern, and with it what a variable holds
+		err = fmt.Errorf("%q is no valid pattern once its variables are filled in", written.raw)
+	}
+	if err != nil {
+		s.report("match", written.line, "%v", err)
+		return
+	}
+	// A rule for a tool that does not exist never matches, and a deny that never matches protects nothing. A
+	// tool of an importing program is legitimate, so only what looks like a slip is refused.
+	name, _, _ := strings.Cut(written.raw, "(")
+	if near := nearest(name, builtins); near != "" && near != name && distance(name, near) <= 1 && !strings.ContainsAny(name, "*?[{") {
+		s.report("match", written.line, "no tool is named %q (did you mean %q?)", name, near)
+	}
+}
+
+// compileOne compiles a rule alone, so that what is wrong with it is told at its own line.
+func compileOne(r permission.Rule) error {
+	_, problems, err := permission.Compile([]permission.Rule{r})
+	if err == nil && len(problems) > 0 {
+		err = problems[0].Err
+	}
+	return err
+}
+
+// approval reads how to ask.
+func (s *section) approval() permission.Approval {
+	a := permission.Approval{
+		Reviewers:        s.reviewers(),
+		Quorum:           s.integer("quorum", 1, maxQuorum, 0),
+		ExcludeRequester: s.flag("exclude_requester", false),
+		Timeout:          s.duration("timeout", maxAnswerTime),
+		OnTimeout:        s.onTimeout(),
+		MaxGrant: permission.GrantScope(s.choice("max_grant", []string{
+			string(permission.GrantNone), string(permission.GrantSession), string(permission.GrantUser),
+		}, nil)),
+	}
+	if a.OnTimeout != "" && !s.has("timeout") {
+		s.reportKey("on_timeout", "has no effect without timeout: add one or remove it")
+	}
+	group := slices.ContainsFunc(a.Reviewers, func(r string) bool { return strings.HasPrefix(r, groupPrefix) })
+	if len(a.Reviewers) > 0 && !group && a.Quorum > len(a.Reviewers) {
+		s.reportKey("quorum", "%d approvals are needed and only %d reviewers may give one: lower it or name more", a.Quorum, len(a.Reviewers))
+	}
+	return a
+}
+
+// onTimeout reads what happens when nobody answers. It is never an approval.
+func (s *section) onTimeout() string {
+	v, ok := s.scalar("on_timeout", "text")
+	if !ok {
+		return ""
+	}
+	allowed := []string{
+		string(interaction.ActionReject), string(interaction.ActionSkip),
+		string(interaction.ActionTerminate), string(interaction.ActionRetry),
+	}
+	switch {
+	case slices.Contains(allowed, v.text):
+		return v.text
+	case v.text == string(interaction.ActionApprove) || v.text == "allow":
+		s.report("on_timeout", v.line, "%s is not possible: silence is no approval (use %s)", v.text, joinNames(allowed))
+	default:
+		s.report("on_timeout", v.line, "%q is none of %s%s", v.raw, joinNames(allowed), onlyNear(v.raw, allowed))
+	}
+	return ""
+}
+
+// groupPrefix marks a reviewer that is a group.
+const groupPrefix = "group:"
+
+func (s *section) reviewers() []string {
+	items := s.list("reviewers")
+	for _, v := range items {
+		s.principal("reviewers", v)
+	}
+	return texts(items)
+}
+
+// principal checks the id of a person or group.
+func (s *section) principal(key string, v scalar) {
+	prefix, rest, colon := strings.Cut(v.text, ":")
+	switch {
+	case len(v.text) > maxPrincipal:
+		s.report(key, v.line, "is longer than %d bytes", maxPrincipal)
+	case strings.ContainsFunc(v.text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }):
+		s.report(key, v.line, "%q must not have blanks or invisible characters in it", v.raw)
+	case colon && prefix+":" == groupPrefix && rest == "":
+		s.report(key, v.line, "%q names no group: write group:NAME", v.raw)
+	case colon && prefix+":" != groupPrefix && distance(prefix+":", groupPrefix) <= 2:
+		s.report(key, v.line, "%q: a group is written group:NAME (did you mean %q?)", v.raw, groupPrefix+rest)
+	}
+}
