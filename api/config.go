@@ -1,0 +1,101 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"holdpoint/interaction"
+	"holdpoint/workflows"
+)
+
+// Config is what the bridge is made of. All fields without a default are required.
+type Config struct {
+	Temporal Temporal
+	Store    Store
+	Agents   Agents
+	Auth     Authenticator
+	// ValidateArgs checks the arguments that a reviewer wrote against the tool's schema as it stands for the
+	// run. It refuses them with *interaction.Error whose Field starts with "args"; any other error means that
+	// they could not be checked, and they are refused as well.
+	ValidateArgs func(ctx context.Context, tool string, run interaction.RunID, args []byte) error
+
+	// TaskQueue is where runs are started. Defaults to workflows.DefaultTaskQueue.
+	TaskQueue string
+	// UpdateTimeout bounds how long an answer waits for a worker before it is left as a signal. Defaults to 15 s.
+	UpdateTimeout time.Duration
+	// SignalTimeout bounds leaving it as a signal. Defaults to 5 s.
+	SignalTimeout time.Duration
+	// Heartbeat is the time between comments on a silent event stream. Defaults to 15 s.
+	Heartbeat time.Duration
+	// WriteTimeout is how long a stream's reader may take for one write. Defaults to 10 s.
+	WriteTimeout time.Duration
+	// MaxStreams bounds the event streams open at once. Defaults to 1,000.
+	MaxStreams int
+	// Loopback says that the bridge listens on loopback only: requests for any other host are then refused,
+	// which keeps web pages from reaching it by a name of theirs.
+	Loopback bool
+	// Checks must all pass before /readyz is 200. Temporal is checked without being named here.
+	Checks []Check
+	// Version is shown in the API's description. Defaults to "dev".
+	Version string
+	// Clock defaults to time.Now.
+	Clock func() time.Time
+	// Log defaults to slog.Default().
+	Log *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	orDefault(&c.TaskQueue, workflows.DefaultTaskQueue)
+	orDefault(&c.UpdateTimeout, 15*time.Second)
+	orDefault(&c.SignalTimeout, 5*time.Second)
+	orDefault(&c.Heartbeat, 15*time.Second)
+	orDefault(&c.WriteTimeout, 10*time.Second)
+	orDefault(&c.MaxStreams, 1000)
+	orDefault(&c.Version, "dev")
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return c
+}
+
+func orDefault[T comparable](p *T, v T) {
+	var zero T
+	if *p == zero {
+		*p = v
+	}
+}
+
+func (c Config) validate() error {
+	var errs []error
+	need := func(ok bool, field string) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("api.Config.%s is required", field))
+		}
+	}
+	need(c.Temporal != nil, "Temporal")
+	need(c.Store != nil, "Store")
+	need(c.Agents != nil, "Agents")
+	need(c.Auth != nil, "Auth")
+	need(c.ValidateArgs != nil, "ValidateArgs")
+	for name, d := range map[string]time.Duration{"UpdateTimeout": c.UpdateTimeout, "SignalTimeout": c.SignalTimeout,
+		"Heartbeat": c.Heartbeat, "WriteTimeout": c.WriteTimeout} {
+		if d < 0 {
+			errs = append(errs, fmt.Errorf("api.Config.%s is negative", name))
+		}
+	}
+	if c.MaxStreams < 0 {
+		errs = append(errs, errors.New("api.Config.MaxStreams is negative"))
+	}
+	for i, k := range c.Checks {
+		if k.Name == "" || k.Run == nil {
+			errs = append(errs, fmt.Errorf("api.Config.Checks[%d] needs a Name and Run", i))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,213 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"holdpoint/interaction"
+)
+
+// ProblemTypePrefix precedes a Code in a problem's type.
+const ProblemTypePrefix = "urn:holdpoint:problem:"
+
+// Code says what kind of problem it is. The set is closed and stable; clients may branch on it.
+type Code string
+
+const (
+	CodeInvalid         Code = "invalid"          // 400, 422: the request does not say what it must
+	CodeInvalidArgs     Code = "invalid_args"     // 422: edited arguments break the tool's schema
+	CodeUnauthenticated Code = "unauthenticated"  // 401
+	CodeForbidden       Code = "forbidden"        // 403: the caller's role does not permit it
+	CodeForbiddenHost   Code = "forbidden_host"   // 403: addressed to a host that this bridge is not
+	CodeForbiddenOrigin Code = "forbidden_origin" // 403: sent by another site's page
+	CodeNotEntitled     Code = "not_entitled"     // 403: may not answer this interaction
+	CodeNotFound        Code = "not_found"        // 404
+	CodeUnknownAgent    Code = "unknown_agent"    // 422
+	CodeMethod          Code = "method"           // 405
+	CodeAlreadyDecided  Code = "already_decided"  // 409
+	CodeDigestMismatch  Code = "digest_mismatch"  // 409
+	CodeWrongRun        Code = "wrong_run"        // 409
+	CodeRunEnded        Code = "run_ended"        // 409
+	CodeSessionBusy     Code = "session_busy"     // 409: the session has a live run
+	CodeIDReused        Code = "id_reused"        // 409: the id was used for something else
+	CodeKeyReused       Code = "key_reused"       // 422: the idempotency key was used for another body
+	CodeExpired         Code = "expired"          // 410
+	CodeTooLarge        Code = "too_large"        // 413
+	CodeMediaType       Code = "media_type"       // 415
+	CodeNotAcceptable   Code = "not_acceptable"   // 406
+	CodeNotReady        Code = "not_ready"        // 503: see errors for what is missing
+	CodeUnavailable     Code = "unavailable"      // 503: try again
+	CodeTooManyStreams  Code = "too_many_streams" // 503
+	CodeInternal        Code = "internal"         // 500
+)
+
+// Problem is the body of every error, as RFC 9457 has it, with a few members of ours.
+type Problem struct {
+	Type    string       `json:"type" doc:"Stable; urn:holdpoint:problem: and the code" example:"urn:holdpoint:problem:already_decided"`
+	Code    Code         `json:"code" doc:"The last part of type"`
+	Title   string       `json:"title" doc:"The kind of problem, for people"`
+	Status  int          `json:"status" doc:"The HTTP status"`
+	Detail  string       `json:"detail,omitempty" doc:"What is wrong here and how to mend it"`
+	Errors  []FieldError `json:"errors,omitempty" doc:"One entry per offending part"`
+	RunID   string       `json:"run_id,omitempty" doc:"The run in the way, with session_busy"`
+	Agents  []string     `json:"agents,omitempty" doc:"The agents there are, with unknown_agent"`
+	Decided *Decided     `json:"decided,omitempty" doc:"What was decided, with already_decided"`
+	headers http.Header
+}
+
+// FieldError is one offending part of a request.
+type FieldError struct {
+	Location string `json:"location,omitempty" doc:"Path of the part" example:"body.args.n"`
+	Message  string `json:"message"`
+}
+
+// Decided says how an interaction ended.
+type Decided struct {
+	Status interaction.Status        `json:"status"`
+	Action interaction.Action        `json:"action,omitempty"`
+	By     []interaction.PrincipalID `json:"by,omitempty"`
+	At     time.Time                 `json:"at,omitzero"`
+}
+
+// Error makes a Problem an error.
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus gives huma the status.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// GetHeaders gives huma the headers that go with the problem.
+func (p *Problem) GetHeaders() http.Header { return p.headers }
+
+// ContentType gives huma the media type.
+func (p *Problem) ContentType(string) string { return problemMedia }
+
+const problemMedia = "application/problem+json"
+
+func problem(status int, code Code, format string, args ...any) *Problem {
+	return &Problem{Type: ProblemTypePrefix + string(code), Code: code, Title: title(code), Status: status,
+		Detail: fmt.Sprintf(format, args...)}
+}
+
+func (p *Problem) at(location, message string) *Problem {
+	p.Errors = append(p.Errors, FieldError{Location: location, Message: message})
+	return p
+}
+
+func (p *Problem) header(name, value string) *Problem {
+	if p.headers == nil {
+		p.headers = http.Header{}
+	}
+	p.headers.Set(name, value)
+	return p
+}
+
+// title is the code in words: it must not vary between occurrences.
+func title(c Code) string {
+	t := strings.ReplaceAll(string(c), "_", " ")
+	return strings.ToUpper(t[:1]) + t[1:]
+}
+
+// refusal turns an interaction.Error into a problem. prefix is put before its field.
+func refusal(e *interaction.Error, prefix string) *Problem {
+	status, code := refusalStatus(e)
+	p := problem(status, code, "%s", e.Error())
+	if e.Field != "" {
+		p.at(joinPath(prefix, e.Field), e.Message)
+	}
+	return p
+}
+
+func refusalStatus(e *interaction.Error) (int, Code) {
+	switch e.Code {
+	case interaction.CodeInvalid:
+		if argsField(e.Field) {
+			return http.StatusUnprocessableEntity, CodeInvalidArgs
+		}
+		return http.StatusBadRequest, CodeInvalid
+	case interaction.CodeNotEntitled:
+		return http.StatusForbidden, CodeNotEntitled
+	case interaction.CodeUnknown:
+		return http.StatusNotFound, CodeNotFound
+	case interaction.CodeAlreadyDecided:
+		return http.StatusConflict, CodeAlreadyDecided
+	case interaction.CodeExpired:
+		return http.StatusGone, CodeExpired
+	case interaction.CodeDigestMismatch:
+		return http.StatusConflict, CodeDigestMismatch
+	case interaction.CodeTooLarge:
+		return http.StatusRequestEntityTooLarge, CodeTooLarge
+	case interaction.CodeWrongRun:
+		return http.StatusConflict, CodeWrongRun
+	default:
+		return http.StatusInternalServerError, CodeInternal
+	}
+}
+
+// argsField reports whether a field lies within a response's args.
+func argsField(field string) bool {
+	if _, rest, ok := strings.Cut(field, "]."); ok && strings.HasPrefix(field, "responses[") {
+		field = rest
+	}
+	rest, ok := strings.CutPrefix(field, "args")
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+func joinPath(prefix, field string) string {
+	switch {
+	case field == "":
+		return prefix
+	case strings.HasPrefix(field, "["):
+		return prefix + field
+	default:
+		return prefix + "." + field
+	}
+}
+
+// fromHuma gives the errors that huma makes itself (decoding, schema) the same shape as ours.
+func fromHuma(_ huma.Context, _ string, v any) (any, error) {
+	m, ok := v.(*huma.ErrorModel)
+	if !ok {
+		return v, nil
+	}
+	p := problem(m.Status, humaCode(m.Status), "%s", m.Detail)
+	for _, d := range m.Errors {
+		p.at(d.Location, d.Message)
+	}
+	return p, nil
+}
+
+func humaCode(status int) Code {
+	switch status {
+	case http.StatusNotFound:
+		return CodeNotFound
+	case http.StatusMethodNotAllowed:
+		return CodeMethod
+	case http.StatusNotAcceptable:
+		return CodeNotAcceptable
+	case http.StatusRequestEntityTooLarge:
+		return CodeTooLarge
+	case http.StatusUnsupportedMediaType:
+		return CodeMediaType
+	}
+	if status >= 400 && status < 500 {
+		return CodeInvalid
+	}
+	return CodeInternal
+}
+
+// asProblem is what a handler's error looks like from outside; ok is false for what must stay inside.
+func asProblem(err error) (p *Problem, ok bool) {
+	if errors.As(err, &p) {
+		return p, true
+	}
+	var e *interaction.Error
+	if errors.As(err, &e) {
+		return refusal(e, "body"), true
+	}
+	return problem(http.StatusInternalServerError, CodeInternal, "something went wrong inside; the server's log says what"), false
+}

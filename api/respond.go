@@ -1,0 +1,285 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"holdpoint/agent"
+	"holdpoint/interaction"
+	"holdpoint/workflows"
+)
+
+// answer is a response that is ready to go to its run.
+type answer struct {
+	response interaction.Response // with its args by reference
+	row      interaction.Interaction
+	run      agent.Run
+	done     *Answered // set when it was applied before
+}
+
+// prepare checks a response as far as the record can tell, gives it its id, its reviewer and its time, and stores
+// it. What only the workflow knows (whether an open interaction is decided or expired) is left to the workflow.
+func (s *Server) prepare(ctx context.Context, r interaction.Response) (*answer, error) {
+	a, err := s.find(ctx, r.RequestID)
+	if err != nil {
+		return nil, err
+	}
+	if r, err = s.sign(principal(ctx), r); err != nil {
+		return nil, err
+	}
+	repeated := slices.ContainsFunc(a.row.Responses, func(o interaction.Response) bool { return o.ID == r.ID })
+	if a.row.Status.Final() && !repeated {
+		return nil, s.closed(principal(ctx), a.row, r)
+	}
+	if !repeated {
+		if err := s.check(ctx, a.row, r); err != nil {
+			return nil, err
+		}
+	}
+	if a.response, err = s.save(ctx, r); err != nil {
+		return nil, err
+	}
+	if repeated && a.row.Status.Final() {
+		a.done = &Answered{ResponseID: r.ID, InteractionID: r.RequestID, Applied: true, Status: string(a.row.Status),
+			Approvals: a.row.Approvals(), Quorum: a.row.Request.QuorumNeeded()}
+		return a, nil
+	}
+	if a.run.Status.Final() {
+		return nil, runEnded()
+	}
+	return a, nil
+}
+
+func (s *Server) find(ctx context.Context, id interaction.ID) (*answer, error) {
+	row, found, err := s.cfg.Store.Interaction(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, noInteraction(id)
+	}
+	run, found, err := s.cfg.Store.Run(ctx, row.Request.RunID)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, fmt.Errorf("interaction %s belongs to run %s, which is not in the store", id, row.Request.RunID)
+	}
+	return &answer{row: row, run: run}, nil
+}
+
+func noInteraction(id interaction.ID) *Problem {
+	return problem(http.StatusNotFound, CodeNotFound, "there is no interaction %q that you may see", id)
+}
+
+// sign puts on a response what is the bridge's to say: who answers, and when.
+func (s *Server) sign(p interaction.Principal, r interaction.Response) (interaction.Response, error) {
+	if !mayReview(p) {
+		return r, problem(http.StatusForbidden, CodeNotEntitled, "answering needs the role %q or %q", RoleReviewer, RoleAdmin)
+	}
+	if r.ArgsRef != "" || r.ArgsDigest != "" {
+		return r, &interaction.Error{Code: interaction.CodeInvalid, Field: "args_ref", Message: "is set by the bridge; send args themselves"}
+	}
+	for n, part := range r.Responses {
+		if part.Args != nil || part.ArgsRef != "" {
+			return r, &interaction.Error{Code: interaction.CodeInvalid, Field: fmt.Sprintf("responses[%d].args", n),
+				Message: "a part of a combined answer has no args"}
+		}
+	}
+	if r.ID == "" {
+		r.ID = interaction.ResponseID(uuid.New().String())
+	}
+	if !validID(string(r.ID)) {
+		return r, &interaction.Error{Code: interaction.CodeInvalid, Field: "id", Message: "must be 1 to 128 of A-Z a-z 0-9 . _ : -"}
+	}
+	other := r.Reviewer.ID != "" && r.Reviewer.ID != p.ID
+	if other && !isAdmin(p) {
+		return r, problem(http.StatusForbidden, CodeNotEntitled, "only an admin may answer for another").at("body.reviewer", "is not you")
+	}
+	if !other {
+		r.Reviewer = p
+	}
+	r.RespondedAt = s.now()
+	return r, nil
+}
+
+func validID(id string) bool {
+	return id != "" && len(id) <= 128 && !slices.ContainsFunc([]byte(id), func(c byte) bool {
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || bytes.IndexByte([]byte("._:-"), c) >= 0)
+	})
+}
+
+// check refuses what no state of the interaction could take: a wrong shape, a reviewer who isn't asked, another
+// digest, arguments that break the tool's schema.
+func (s *Server) check(ctx context.Context, row interaction.Interaction, r interaction.Response) error {
+	row.Status = interaction.StatusPending // the record may lag behind a hold
+	var e *interaction.Error
+	if err := row.Check(r, s.now()); errors.As(err, &e) {
+		if e.Code != interaction.CodeAlreadyDecided && e.Code != interaction.CodeExpired {
+			return e
+		}
+	} else if err != nil {
+		return err
+	}
+	if r.Args == nil {
+		return nil
+	}
+	return s.cfg.ValidateArgs(ctx, row.Request.ToolName, row.Request.RunID, r.Args)
+}
+
+// closed says what became of an interaction, to those who may know.
+func (s *Server) closed(p interaction.Principal, row interaction.Interaction, r interaction.Response) error {
+	if !addressed(p, row.Request) {
+		return problem(http.StatusForbidden, CodeNotEntitled, "this is not addressed to you")
+	}
+	var e *interaction.Error
+	if err := row.Check(r, s.now()); !errors.As(err, &e) {
+		return fmt.Errorf("closed interaction %s took an answer: %w", row.Request.ID, err)
+	}
+	return withDecision(refusal(e, "body"), row)
+}
+
+// withDecision adds what the record knows of the decision.
+func withDecision(p *Problem, row interaction.Interaction) *Problem {
+	if !row.Status.Final() || p.Code != CodeAlreadyDecided && p.Code != CodeExpired {
+		return p
+	}
+	d := &Decided{Status: row.Status, Action: row.Action, At: row.ClosedAt}
+	for _, r := range row.Responses {
+		if r.Action == row.Action {
+			d.By = append(d.By, r.Reviewer.ID)
+		}
+	}
+	p.Decided = d
+	return p
+}
+
+// save stores a response and returns it as it is forwarded: its args stay in the store, and their reference and
+// digest go. A response that is there already goes out as it was, so that repeating it changes nothing.
+func (s *Server) save(ctx context.Context, r interaction.Response) (interaction.Response, error) {
+	old, inserted, err := s.cfg.Store.SaveResponse(ctx, r)
+	if err != nil {
+		return r, err
+	}
+	if !inserted {
+		if fingerprint(old) != fingerprint(r) {
+			return r, problem(http.StatusConflict, CodeIDReused, "the response id %q was used for another answer; send a new id, "+
+				"or none, with a new answer", r.ID).at("body.id", "used before")
+		}
+		r = old
+	}
+	if r.Args != nil {
+		sum := sha256.Sum256(r.Args)
+		r.ArgsRef, r.ArgsDigest, r.Args = r.ID, hex.EncodeToString(sum[:]), nil
+	}
+	return r, nil
+}
+
+// fingerprint tells apart what responses say. When they were sent, and the groups their sender had then, are no
+// part of it.
+func fingerprint(r interaction.Response) string {
+	r.Reviewer = interaction.Principal{ID: r.Reviewer.ID}
+	b, err := json.Marshal(stripTime(r))
+	if err != nil {
+		return "unreadable " + uuid.New().String() // equal to nothing
+	}
+	return string(b)
+}
+
+func stripTime(r interaction.Response) interaction.Response {
+	parts := make([]interaction.Response, len(r.Responses))
+	for n, p := range r.Responses {
+		parts[n] = stripTime(p)
+	}
+	r.RespondedAt = interaction.Response{}.RespondedAt
+	r.Responses = parts
+	return r
+}
+
+// respond applies one answer. The status is 200, or 202 when no worker has seen it yet.
+func (s *Server) respond(ctx context.Context, a *answer) (Answered, int, error) {
+	if a.done != nil {
+		return *a.done, http.StatusOK, nil
+	}
+	items, _ := s.forward(ctx, string(a.response.ID), []*answer{a})
+	if items[0].Problem != nil {
+		return Answered{}, 0, items[0].Problem
+	}
+	return items[0].Answered, items[0].HTTPStatus, nil
+}
+
+// forward sends answers to one run in one update and returns a result for each. The error, where all were refused
+// together, is in the results as well.
+func (s *Server) forward(ctx context.Context, updateID string, answers []*answer) ([]AnsweredItem, error) {
+	msg := workflows.RespondMessage{}
+	for _, a := range answers {
+		msg.Responses = append(msg.Responses, a.response)
+	}
+	var result workflows.RespondResult
+	stored, err := s.deliver(ctx, delivery{workflowID: answers[0].run.WorkflowID, name: workflows.MessageRespond,
+		updateID: updateID, arg: msg}, &result)
+	if err == nil && !stored && len(result.Items) != len(answers) {
+		err = fmt.Errorf("run %s answered %d responses with %d results", answers[0].run.ID, len(answers), len(result.Items))
+	}
+	items := make([]AnsweredItem, len(answers))
+	for n, a := range answers {
+		switch {
+		case err != nil:
+			items[n] = s.refusedItem(ctx, a, err)
+		case stored:
+			items[n] = AnsweredItem{Answered: a.ref(), HTTPStatus: http.StatusAccepted}
+			items[n].Status = StatusStored
+		default:
+			items[n] = s.result(ctx, a, result.Items[n])
+		}
+	}
+	return items, err
+}
+
+func (a *answer) ref() Answered {
+	return Answered{ResponseID: a.response.ID, InteractionID: a.response.RequestID}
+}
+
+func (s *Server) refusedItem(ctx context.Context, a *answer, err error) AnsweredItem {
+	var e *interaction.Error
+	if errors.As(err, &e) {
+		err = refusal(alone(a.response, *e), "body")
+	}
+	own := *s.report(ctx, "respond", err) // one error may refuse several
+	p := &own
+	if row, found, err := s.cfg.Store.Interaction(context.WithoutCancel(ctx), a.response.RequestID); err == nil && found {
+		p = withDecision(p, row)
+	}
+	return AnsweredItem{Answered: a.ref(), HTTPStatus: p.Status, Problem: p}
+}
+
+// alone takes the place in the message off an error's field: the sender of one response knows of no list.
+func alone(r interaction.Response, e interaction.Error) *interaction.Error {
+	if place, rest, ok := strings.Cut(e.Field, "]"); ok && len(r.Responses) == 0 && strings.HasPrefix(place, "responses[") {
+		e.Field = strings.TrimPrefix(rest, ".")
+	}
+	return &e
+}
+
+// result turns the workflow's word on one response into ours.
+func (s *Server) result(ctx context.Context, a *answer, w workflows.ResponseResult) AnsweredItem {
+	if w.Code != "" || !w.Applied {
+		return s.refusedItem(ctx, a, &interaction.Error{Code: interaction.Code(w.Code), Message: w.Error})
+	}
+	it := AnsweredItem{Answered: a.ref(), HTTPStatus: http.StatusOK}
+	it.Applied, it.Status, it.Approvals, it.Quorum = true, string(w.Status), w.Approvals, w.Quorum
+	if err := s.cfg.Store.MarkSubmitted(context.WithoutCancel(ctx), a.response.RequestID, a.response, s.now()); err != nil {
+		s.cfg.Log.WarnContext(ctx, "an applied answer could not be marked as submitted", "interaction_id", a.response.RequestID, "error", err)
+	}
+	return it
+}

@@ -1,0 +1,114 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"holdpoint/interaction"
+)
+
+// Server is the bridge as an http.Handler. Make it with New.
+type Server struct {
+	cfg     Config
+	handler http.Handler
+	spec    *huma.OpenAPI
+	streams chan struct{} // a place for each open event stream
+	life    context.Context
+	end     context.CancelFunc
+}
+
+// New builds the bridge. A config that lacks something is refused with the names of the fields.
+func New(cfg Config) (*Server, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("http bridge: %w", err)
+	}
+	s := &Server{cfg: cfg.withDefaults()}
+	s.streams = make(chan struct{}, s.cfg.MaxStreams)
+	s.life, s.end = context.WithCancel(context.Background())
+	mux := http.NewServeMux()
+	h := humago.New(mux, humaConfig(s.cfg.Version))
+	s.spec = h.OpenAPI()
+	s.routes(h)
+	s.handler = s.guard(mux)
+	return s, nil
+}
+
+// ServeHTTP serves one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Close ends the open event streams, which would otherwise hold up http.Server.Shutdown; call it before that.
+func (s *Server) Close() error {
+	s.end()
+	return nil
+}
+
+func humaConfig(version string) huma.Config {
+	c := huma.DefaultConfig("Holdpoint", version)
+	c.Info.Description = "A durable human-approval gate for AI agents. Errors are application/problem+json."
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer"}}
+	c.Security = []map[string][]string{{"bearer": {}}}
+	c.CreateHooks = nil // no $schema members in bodies
+	c.SchemasPath = ""
+	c.DocsPath = "" // its page loads scripts from elsewhere
+	strict := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
+	c.Formats = map[string]huma.Format{"application/json": strict, "json": strict}
+	c.RejectUnknownQueryParameters = true // a misspelt filter must not select everything
+	c.Transformers = append(c.Transformers, fromHuma)
+	return c
+}
+
+// unmarshal refuses what encoding/json lets pass: a key that comes twice, bytes that are not UTF-8, endless depth.
+func unmarshal(data []byte, v any) error {
+	var object map[string]any
+	if err := interaction.Strict(data, &object); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
+func (s *Server) routes(h huma.API) {
+	s.runRoutes(h)
+	s.interactionRoutes(h)
+	s.healthRoutes(h)
+}
+
+// operation describes one call. errs are the statuses of its refusals, beside those that every call has.
+func operation(h huma.API, id, method, path, summary string, status int, errs ...int) huma.Operation {
+	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, DefaultStatus: status,
+		MaxBodyBytes: maxBody + 1, BodyReadTimeout: -1, // the guard has read the body
+		Responses: map[string]*huma.Response{}}
+	schema := h.OpenAPI().Components.Schemas.Schema(typeOf[Problem](), true, "Problem")
+	for _, e := range append(errs, 401, 403, 500) {
+		op.Responses[fmt.Sprint(e)] = &huma.Response{Description: http.StatusText(e),
+			Content: map[string]*huma.MediaType{problemMedia: {Schema: schema}}}
+	}
+	return op
+}
+
+// register adds a call whose errors are shown as problems; what is no problem is logged and shown as internal.
+func register[I, O any](s *Server, h huma.API, op huma.Operation, fn func(context.Context, *I) (*O, error)) {
+	huma.Register(h, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := fn(ctx, in)
+		if err != nil {
+			return nil, s.report(ctx, op.OperationID, err)
+		}
+		return out, nil
+	})
+}
+
+func (s *Server) report(ctx context.Context, operation string, err error) *Problem {
+	p, ok := asProblem(err)
+	if !ok {
+		s.cfg.Log.ErrorContext(ctx, "request failed", "operation", operation, "error", err)
+	}
+	return p
+}
+
+// now is the time as everything here is stamped with: UTC, to the microsecond that the store keeps.
+func (s *Server) now() time.Time { return s.cfg.Clock().UTC().Truncate(time.Microsecond) }
