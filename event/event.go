@@ -75,7 +75,22 @@ type Event struct {
 	// Key, if set, makes appending idempotent: a run has at most one event of a key.
 	Key  string `json:"-"`
 	Salt []byte `json:"-"`
-	Hash string `json:"hash,omitempty"`
+	// Inner is the hash of salt and payload, set by Chain. It stands in for a payload that was erased.
+	Inner string `json:"-"`
+	Hash  string `json:"hash,omitempty"`
+}
+
+// Erased reports whether e's payload was removed after it was chained.
+func (e Event) Erased() bool { return len(e.Payload) == 0 && e.Inner != "" }
+
+// Erase returns e without its payload and salt; Verify still accepts it. Without the salt, nobody can try out what
+// the payload was.
+func (e Event) Erase() Event {
+	if !e.Erased() {
+		e.Inner = PayloadHash(e.Salt, e.Payload)
+	}
+	e.Payload, e.Salt = nil, nil
+	return e
 }
 
 // Head is the end of a run's chain. An activity's result carries it, so that Temporal's history shows when
@@ -102,7 +117,10 @@ func New(run interaction.RunID, t Type, at time.Time, v any) Event {
 // every part preceded by its length. A payload can be erased later: its inner hash is enough to verify.
 func Chain(head Head, e Event) Event {
 	e.Number = head.Number + 1
-	e.Hash = Hash(head.Hash, e.Number, e.Type, e.Time, PayloadHash(e.Salt, e.Payload))
+	if !e.Erased() {
+		e.Inner = PayloadHash(e.Salt, e.Payload)
+	}
+	e.Hash = Hash(head.Hash, e.Number, e.Type, e.Time, e.Inner)
 	return e
 }
 
@@ -114,7 +132,9 @@ func Hash(previous string, number int64, t Type, at time.Time, payloadHash strin
 	return digest([]byte(previous), fmt.Append(nil, number), []byte(t), []byte(at.UTC().Format(time.RFC3339Nano)), []byte(payloadHash))
 }
 
-// Verify checks events, in order, against the chain that starts after head, and returns the new head.
+// Verify checks events, in order, against the chain that starts after head, and returns the new head. On an error
+// the head is that of the last event in order. That the record was not cut off at its end shows only by comparing
+// the head with one kept elsewhere: Temporal's history has one in every activity's result.
 func Verify(head Head, events []Event) (Head, error) {
 	for _, e := range events {
 		want := Chain(head, e)

@@ -62,10 +62,11 @@ func (i *Interaction) Expire(now time.Time) (*Outcome, bool) {
 	return i.end(StatusExpired, timeoutAction(i.Request.OnTimeout), "nobody decided by "+stamp(deadline), now), true
 }
 
-// timeoutAction lets a deadline do only what needs nothing of a person.
+// timeoutAction lets a deadline do only what needs nothing of a person. Approving is never among it: silence is no
+// consent.
 func timeoutAction(a Action) Action {
 	switch a {
-	case ActionApprove, ActionRetry, ActionSkip, ActionTerminate:
+	case ActionRetry, ActionSkip, ActionTerminate:
 		return a
 	default:
 		return ActionReject
