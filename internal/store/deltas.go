@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"holdpoint/agent"
+	"holdpoint/event"
+	"holdpoint/interaction"
+)
+
+// Delta is a live piece of a step. ID grows within a run, and is never used twice.
+type Delta struct {
+	ID int64
+	event.StepDeltaData
+}
+
+// Delta keeps a piece of a step that is being written. One for a turn or a run that is over comes too late, and is
+// dropped.
+func (s *Store) Delta(ctx context.Context, run interaction.RunID, d event.StepDeltaData) error {
+	text, err := bounded("delta", []byte(d.Text))
+	if err != nil {
+		return in(err, "keep a delta of run %s", run)
+	}
+	return s.Write(ctx, func(tx *Tx) error { return in(tx.insertDelta(ctx, run, d, text), "keep a delta of run %s", run) })
+}
+
+func (tx *Tx) insertDelta(ctx context.Context, run interaction.RunID, d event.StepDeltaData, text string) error {
+	var status agent.RunStatus
+	var id, over int64
+	found, err := tx.one(ctx, `SELECT status, delta_id + 1, (SELECT COUNT(*) FROM turns WHERE run_id = runs.id AND turn = ?)
+		FROM runs WHERE id = ?`+tx.d.forUpdate, []any{d.Turn, run}, &status, &id, &over)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return ErrNotFound
+	}
+	if status.Final() || over > 0 {
+		return nil
+	}
+	if err := tx.update(ctx, `UPDATE runs SET delta_id = ? WHERE id = ?`, id, run); err != nil {
+		return err
+	}
+	tx.touched[run] = true
+	_, err = tx.exec(ctx, `INSERT INTO deltas (run_id, id, turn, attempt, pos, content) VALUES (?, ?, ?, ?, ?, ?)`,
+		run, id, d.Turn, d.Attempt, d.Offset, text)
+	return err
+}
+
+// ClearDeltas removes a turn's live pieces once its step is complete.
+func (tx *Tx) ClearDeltas(ctx context.Context, run interaction.RunID, turn int) error {
+	_, err := tx.exec(ctx, `DELETE FROM deltas WHERE run_id = ? AND turn = ?`, run, turn)
+	return in(err, "clear the deltas of turn %d of run %s", turn, run)
+}
+
+// Deltas returns a run's live pieces after an id (0 for all), in order. What was cleared is not among them.
+func (s *Store) Deltas(ctx context.Context, run interaction.RunID, afterID int64) ([]Delta, error) {
+	deltas, err := all(ctx, s.read(), scanDelta, `SELECT id, turn, attempt, pos, content FROM deltas
+		WHERE run_id = ? AND id > ? ORDER BY id LIMIT ?`, run, afterID, maxEvents)
+	return deltas, in(err, "read the deltas of run %s", run)
+}
+
+func scanDelta(rows *sql.Rows) (d Delta, err error) {
+	var text string
+	if err := rows.Scan(&d.ID, &d.Turn, &d.Attempt, &d.Offset, &text); err != nil {
+		return d, err
+	}
+	b, err := decodeRaw(text)
+	if err != nil {
+		return d, fmt.Errorf("delta %d can't be read: %w", d.ID, err)
+	}
+	d.Text = string(b)
+	return d, nil
+}

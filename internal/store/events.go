@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"holdpoint/event"
+	"holdpoint/interaction"
+)
+
+// saltBytes keeps a hash from telling what a short payload was once it is erased.
+const saltBytes = 16
+
+// AppendEvents numbers and chains the events under the run row's lock and returns the new head. An event whose
+// key the run already has is left out. Without events it returns the head as it is.
+func (tx *Tx) AppendEvents(ctx context.Context, run interaction.RunID, events ...event.Event) (event.Head, error) {
+	_, head, found, err := tx.LockRun(ctx, run)
+	if err != nil {
+		return head, err
+	}
+	if !found {
+		return head, in(ErrNotFound, "append events to run %s", run)
+	}
+	end, err := tx.appendAfter(ctx, run, head, events)
+	if err != nil {
+		return head, in(err, "append events to run %s", run)
+	}
+	return end, nil
+}
+
+func (tx *Tx) appendAfter(ctx context.Context, run interaction.RunID, head event.Head, events []event.Event) (event.Head, error) {
+	known, err := tx.knownKeys(ctx, run, events)
+	if err != nil {
+		return head, err
+	}
+	end := head
+	for i, e := range events {
+		if e.Key != "" && known[e.Key] {
+			continue
+		}
+		known[e.Key] = true
+		if e, err = prepareEvent(run, e); err != nil {
+			return head, fmt.Errorf("event %d of %d (%s): %w", i+1, len(events), events[i].Type, err)
+		}
+		e = event.Chain(end, e)
+		if err := tx.insertEvent(ctx, e); err != nil {
+			return head, fmt.Errorf("event %d (%s): %w", e.Number, e.Type, err)
+		}
+		end = event.Head{Number: e.Number, Hash: e.Hash}
+	}
+	if end == head {
+		return head, nil
+	}
+	tx.touched[run] = true
+	return end, tx.update(ctx, `UPDATE runs SET head_number = ?, head_hash = ? WHERE id = ?`, end.Number, end.Hash, run)
+}
+
+// knownKeys are those of the events' keys that the run has.
+func (q queries) knownKeys(ctx context.Context, run interaction.RunID, events []event.Event) (map[string]bool, error) {
+	known := map[string]bool{}
+	args := []any{run}
+	for _, e := range events {
+		if e.Key == "" {
+			continue
+		}
+		if err := checkID("event_key", e.Key); err != nil {
+			return nil, err
+		}
+		args = append(args, e.Key)
+	}
+	if len(args) == 1 {
+		return known, nil
+	}
+	keys, err := all(ctx, q, func(rows *sql.Rows) (k string, err error) { return k, rows.Scan(&k) },
+		`SELECT event_key FROM events WHERE run_id = ? AND event_key IN (`+marks(len(args)-1)+`)`, args...)
+	for _, k := range keys {
+		known[k] = true
+	}
+	return known, err
+}
+
+// prepareEvent checks an event and brings it into the form in which it will be read back, so that it hashes alike.
+func prepareEvent(run interaction.RunID, e event.Event) (event.Event, error) {
+	if e.RunID != "" && e.RunID != run {
+		return e, invalid("run_id", "it belongs to run %s", e.RunID)
+	}
+	if !e.Type.Valid() {
+		return e, invalid("type", "%q is not an event type", e.Type)
+	}
+	if e.Type == event.StepDelta {
+		return e, invalid("type", "a %s is live only and never stored", e.Type)
+	}
+	if e.Payload == nil {
+		e.Payload = json.RawMessage("null")
+	}
+	if !json.Valid(e.Payload) {
+		return e, invalid("payload", "it is not valid JSON")
+	}
+	e.RunID = run
+	e.Time = e.Time.UTC().Truncate(time.Microsecond)
+	e.Salt = make([]byte, saltBytes)
+	rand.Read(e.Salt) // never fails: it ends the process instead
+	return e, nil
+}
+
+func (q queries) insertEvent(ctx context.Context, e event.Event) error {
+	payload, err := bounded("payload", e.Payload)
+	if err != nil {
+		return err
+	}
+	_, err = q.exec(ctx, `INSERT INTO events (run_id, number, type, happened_at, event_key, salt, payload, payload_hash, hash)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		e.RunID, e.Number, string(e.Type), e.Time.UnixMicro(), sql.NullString{String: e.Key, Valid: e.Key != ""},
+		hex.EncodeToString(e.Salt), payload, event.PayloadHash(e.Salt, e.Payload), e.Hash)
+	return err
+}
+
+// stored is an event as it is read back.
+type stored struct {
+	event.Event
+	payloadHash string
+	erased      bool // the payload was taken out; payloadHash still verifies the chain
+}
+
+func scanEvent(rows *sql.Rows) (e stored, err error) {
+	var at int64
+	var key, salt, payload sql.NullString
+	if err := rows.Scan(&e.RunID, &e.Number, &e.Type, &at, &key, &salt, &payload, &e.payloadHash, &e.Hash); err != nil {
+		return e, err
+	}
+	e.Time, e.Key, e.erased = time.UnixMicro(at).UTC(), key.String, !payload.Valid
+	if e.Salt, err = hex.DecodeString(salt.String); err != nil {
+		return e, fmt.Errorf("%w: event %d has no readable salt: %w", ErrTampered, e.Number, err)
+	}
+	if e.Payload, err = decodeRaw(payload.String); err != nil {
+		return e, fmt.Errorf("%w: event %d has no readable payload: %w", ErrTampered, e.Number, err)
+	}
+	if e.erased {
+		e.Payload = json.RawMessage("null")
+	}
+	return e, nil
+}
+
+func (q queries) events(ctx context.Context, run interaction.RunID, after int64, limit int) ([]stored, error) {
+	return all(ctx, q, scanEvent, `SELECT run_id, number, type, happened_at, event_key, salt, payload, payload_hash, hash
+		FROM events WHERE run_id = ? AND number > ? ORDER BY number LIMIT ?`, run, after, limit)
+}
+
+// maxEvents bounds one read of a run's record.
+const maxEvents = 1000
+
+// Events returns a run's events after a number (0 for all), in order: at most limit, and never more than 1,000. A
+// limit of 0 means 1,000. The payload of an erased event is null.
+func (s *Store) Events(ctx context.Context, run interaction.RunID, after int64, limit int) ([]event.Event, error) {
+	if limit <= 0 || limit > maxEvents {
+		limit = maxEvents
+	}
+	rows, err := s.read().events(ctx, run, after, limit)
+	if err != nil {
+		return nil, in(err, "read the events of run %s", run)
+	}
+	var out []event.Event
+	for _, r := range rows {
+		out = append(out, r.Event)
+	}
+	return out, nil
+}

@@ -1,0 +1,189 @@
+package store_test
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"holdpoint/event"
+	"holdpoint/interaction"
+	"holdpoint/internal/store"
+)
+
+// The variables that make this test binary a process that writes to a store: the file, the run, and how many
+// events ("" for without end).
+const (
+	envPath  = "HOLDPOINT_STORE_TEST_PATH"
+	envRun   = "HOLDPOINT_STORE_TEST_RUN"
+	envCount = "HOLDPOINT_STORE_TEST_COUNT"
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(envPath); path != "" {
+		if err := writerProcess(path, interaction.RunID(os.Getenv(envRun)), os.Getenv(envCount)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// writerProcess appends events, two in each transaction, and prints the number of each that was reported written.
+func writerProcess(path string, run interaction.RunID, count string) error {
+	ctx := context.Background()
+	s, err := store.Open(ctx, store.Config{DSN: path})
+	if err != nil {
+		return err
+	}
+	var limit int
+	if count != "" {
+		if _, err := fmt.Sscan(count, &limit); err != nil {
+			return err
+		}
+	}
+	if err := s.EnsureRun(ctx, newRun(run)); err != nil {
+		return err
+	}
+	for n := 0; limit == 0 || n < limit; n += 2 {
+		var head event.Head
+		err := s.Write(ctx, func(tx *store.Tx) (err error) {
+			head, err = tx.AppendEvents(ctx, run, note(run, strings.Repeat("x", n%5000)), note(run, "y"))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Println(head.Number)
+	}
+	return s.Close()
+}
+
+// spawn starts this test binary as a writer.
+func spawn(t *testing.T, path string, run interaction.RunID, count string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	exe, err := os.Executable()
+	no(t, err)
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Env = append(os.Environ(), envPath+"="+path, envRun+"="+string(run), envCount+"="+count)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	no(t, err)
+	no(t, cmd.Start())
+	return cmd, bufio.NewScanner(out)
+}
+
+func TestTwoProcessesWriteToOneFile(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir() + "/x.db"
+	const each = 40
+	// Both start on an empty directory, so they also race to create the schema, and here a third joins.
+	a, outA := spawn(t, path, "shared", fmt.Sprint(each))
+	b, outB := spawn(t, path, "shared", fmt.Sprint(each))
+	s := openFile(t, path)
+	no(t, s.EnsureRun(t.Context(), newRun("shared")))
+	for range each / 2 {
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.AppendEvents(ctx, "shared", note("shared", "mine"), note("shared", "mine too"))
+			return err
+		})
+	}
+	for outA.Scan() {
+	}
+	for outB.Scan() {
+	}
+	no(t, a.Wait())
+	no(t, b.Wait())
+	wantNumbers(t, s, "shared", 3*each)
+}
+
+func TestKilledWriterLeavesAConsistentChain(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir() + "/x.db"
+	for round := range 4 {
+		cmd, out := spawn(t, path, "r1", "")
+		last := int64(0)
+		for n := 0; n < 5+7*round && out.Scan(); n++ {
+			_, err := fmt.Sscan(out.Text(), &last)
+			no(t, err)
+		}
+		no(t, cmd.Process.Kill())
+		for out.Scan() { // what was reported before the signal arrived counts too
+			_, err := fmt.Sscan(out.Text(), &last)
+			no(t, err)
+		}
+		if err := cmd.Wait(); err == nil {
+			t.Fatal("the writer ended by itself")
+		}
+		s := openFile(t, path)
+		no(t, s.VerifyRun(t.Context(), "r1"))
+		events := readAll(t, s, "r1")
+		if int64(len(events)) < last {
+			t.Fatalf("round %d: %d events are left of %d that were reported written", round, len(events), last)
+		}
+		if len(events)%2 != 0 {
+			t.Fatalf("round %d: %d events: half a transaction is left", round, len(events))
+		}
+		no(t, s.Close())
+	}
+}
+
+func TestBusyIsReportedWithinItsBound(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir() + "/x.db"
+	s := open(t, store.Config{DSN: path, BusyTimeout: 200 * time.Millisecond})
+	addRun(t, s, "r1")
+	db := rawDB(t, path)
+	conn, err := db.Conn(t.Context())
+	no(t, err)
+	_, err = conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")
+	no(t, err)
+	began := time.Now()
+	ran := false
+	err = s.Write(t.Context(), func(*store.Tx) error { ran = true; return nil })
+	if !errors.Is(err, store.ErrBusy) || ran {
+		t.Fatalf("got %v (ran: %v), want ErrBusy without a run", err, ran)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s to say so", took)
+	}
+	if _, found, err := s.Run(t.Context(), "r1"); err != nil || !found {
+		t.Errorf("reading while another process writes: %v, %v", found, err)
+	}
+	// A writer that waits gets its turn when the other is done.
+	patient := openFile(t, path)
+	done := make(chan error, 1)
+	go func() { done <- patient.EnsureRun(t.Context(), newRun("r2")) }()
+	_, err = conn.ExecContext(t.Context(), "COMMIT")
+	no(t, err)
+	no(t, <-done)
+}
+
+// raw changes the file behind the store's back.
+func raw(t testing.TB, path string, statements ...string) {
+	t.Helper()
+	db := rawDB(t, path)
+	for _, st := range statements {
+		if _, err := db.ExecContext(t.Context(), st); err != nil {
+			t.Fatalf("%s: %v", st, err)
+		}
+	}
+	no(t, db.Close())
+}
+
+func rawDB(t testing.TB, path string) *sql.DB {
+	t.Helper()
+	u := url.URL{Scheme: "file", Path: path, RawQuery: "_busy_timeout=10000"}
+	db, err := sql.Open("sqlite", u.String())
+	no(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}

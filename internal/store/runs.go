@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"holdpoint/agent"
+	"holdpoint/event"
+	"holdpoint/interaction"
+)
+
+// InsertRun stores a new run; false when a run of that id exists, which is left as it is.
+func (tx *Tx) InsertRun(ctx context.Context, r agent.Run) (inserted bool, err error) {
+	inserted, err = tx.insertRun(ctx, r)
+	return inserted, in(err, "insert run %s", r.ID)
+}
+
+func (q queries) insertRun(ctx context.Context, r agent.Run) (bool, error) {
+	if err := checkID("run_id", r.ID); err != nil {
+		return false, err
+	}
+	if err := checkID("session_id", r.SessionID); err != nil {
+		return false, err
+	}
+	body, err := encode("run", r)
+	if err != nil {
+		return false, err
+	}
+	n, err := q.exec(ctx, `INSERT INTO runs (id, session_id, agent, user_id, status, started_at, body)
+		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		r.ID, r.SessionID, column(r.Agent), column(r.UserID), column(r.Status), r.StartedAt.UnixMicro(), body)
+	return n > 0, err
+}
+
+// LockRun reads a run and holds its row until the transaction ends.
+func (tx *Tx) LockRun(ctx context.Context, id interaction.RunID) (r agent.Run, head event.Head, found bool, err error) {
+	var body string
+	found, err = tx.one(ctx, `SELECT body, head_number, head_hash FROM runs WHERE id = ?`+tx.d.forUpdate,
+		[]any{id}, &body, &head.Number, &head.Hash)
+	if found {
+		r, err = decode[agent.Run](body)
+	}
+	return r, head, found && err == nil, in(err, "lock run %s", id)
+}
+
+// UpdateRun replaces a run's record. A run that has ended keeps no live pieces.
+func (tx *Tx) UpdateRun(ctx context.Context, r agent.Run) error {
+	body, err := encode("run", r)
+	if err != nil {
+		return in(err, "update run %s", r.ID)
+	}
+	err = tx.update(ctx, `UPDATE runs SET session_id = ?, agent = ?, user_id = ?, status = ?, body = ? WHERE id = ?`,
+		r.SessionID, column(r.Agent), column(r.UserID), column(r.Status), body, r.ID)
+	if err == nil && r.Status.Final() {
+		_, err = tx.exec(ctx, `DELETE FROM deltas WHERE run_id = ?`, r.ID)
+	}
+	tx.touched[r.ID] = true
+	return in(err, "update run %s", r.ID)
+}
+
+// SaveAgent keeps the definition of that digest. The first of a digest stays.
+func (tx *Tx) SaveAgent(ctx context.Context, digest string, a agent.Agent) error {
+	if err := checkID("agent_digest", digest); err != nil {
+		return in(err, "save agent %s", a.Name)
+	}
+	body, err := encode("agent", a)
+	if err == nil {
+		_, err = tx.exec(ctx, `INSERT INTO agents (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING`, digest, body)
+	}
+	return in(err, "save agent %s", a.Name)
+}
+
+// Agent returns the definition of that digest.
+func (tx *Tx) Agent(ctx context.Context, digest string) (a agent.Agent, found bool, err error) {
+	var body string
+	found, err = tx.one(ctx, `SELECT body FROM agents WHERE digest = ?`, []any{digest}, &body)
+	if found {
+		a, err = decode[agent.Agent](body)
+	}
+	return a, found && err == nil, in(err, "read agent %s", digest)
+}
+
+// EnsureRun stores a run that is not there yet, and leaves one that is.
+func (s *Store) EnsureRun(ctx context.Context, r agent.Run) error {
+	return s.Write(ctx, func(tx *Tx) error {
+		_, err := tx.InsertRun(ctx, r)
+		return err
+	})
+}
+
+// Run returns one run.
+func (s *Store) Run(ctx context.Context, id interaction.RunID) (r agent.Run, found bool, err error) {
+	var body string
+	found, err = s.read().one(ctx, `SELECT body FROM runs WHERE id = ?`, []any{id}, &body)
+	if found {
+		r, err = decode[agent.Run](body)
+	}
+	return r, found && err == nil, in(err, "read run %s", id)
+}
+
+// RunFilter selects runs; an empty field selects all.
+type RunFilter struct {
+	Status, SessionID, Agent, UserID string
+	PageSize                         int    // Defaults to 50, at most 200
+	PageToken                        string // of the page before, "" for the first
+}
+
+// Runs lists runs, the newest first, and the token of the next page, "" after the last. Runs that start while
+// one pages appear on a new first page only: no page has a gap or repeats a run.
+func (s *Store) Runs(ctx context.Context, f RunFilter) ([]agent.Run, string, error) {
+	p, err := openPage("runs", f.PageSize, f.PageToken, f.Status, f.SessionID, f.Agent, f.UserID)
+	if err != nil {
+		return nil, "", err
+	}
+	var w where
+	w.equal("status", f.Status)
+	w.equal("session_id", f.SessionID)
+	w.equal("agent", f.Agent)
+	w.equal("user_id", f.UserID)
+	if p.started {
+		w.add("(started_at, id) < (?, ?)", p.at.Number, p.at.ID)
+	}
+	rows, err := all(ctx, s.read(), scanItem[agent.Run],
+		`SELECT started_at, id, body FROM runs`+w.clause()+` ORDER BY started_at DESC, id DESC LIMIT ?`, append(w.args, p.size+1)...)
+	if err != nil {
+		return nil, "", in(err, "list runs")
+	}
+	runs, next := cut(p, rows)
+	return runs, next, nil
+}
+
+// where collects conditions.
+type where struct {
+	conds []string
+	args  []any
+}
+
+func (w *where) add(cond string, args ...any) {
+	w.conds = append(w.conds, cond)
+	w.args = append(w.args, args...)
+}
+
+func (w *where) equal(name, value string) {
+	if value != "" {
+		w.add(name+" = ?", column(value))
+	}
+}
+
+func (w *where) clause() string {
+	if len(w.conds) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(w.conds, " AND ")
+}

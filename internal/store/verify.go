@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"holdpoint/event"
+	"holdpoint/interaction"
+)
+
+// VerifyRun recomputes a run's whole chain of events, from the first to the head that the run's row has. The
+// error wraps ErrTampered when an event was changed, removed, added or cut off. An erased payload is no tampering.
+//
+// Whoever can write the database can also write a new chain; the heads in Temporal's history tell then.
+func (s *Store) VerifyRun(ctx context.Context, run interaction.RunID) (err error) {
+	t, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // one snapshot for events and head
+	if err != nil {
+		return in(err, "verify run %s", run)
+	}
+	defer func() {
+		if e := t.Rollback(); e != nil && !errors.Is(e, sql.ErrTxDone) {
+			err = errors.Join(err, e)
+		}
+	}()
+	return in(queries{q: t, d: s.dialect}.verify(ctx, run), "verify run %s", run)
+}
+
+func (q queries) verify(ctx context.Context, run interaction.RunID) error {
+	var want, head event.Head
+	found, err := q.one(ctx, `SELECT head_number, head_hash FROM runs WHERE id = ?`, []any{run}, &want.Number, &want.Hash)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return ErrNotFound
+	}
+	for {
+		events, err := q.events(ctx, run, head.Number, maxEvents)
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			break
+		}
+		for _, e := range events {
+			if head, err = verifyNext(head, e); err != nil {
+				return fmt.Errorf("%w: %w", ErrTampered, err)
+			}
+		}
+	}
+	if head != want {
+		return fmt.Errorf("%w: run %s: the events end at %d (%s), the run at %d (%s)",
+			ErrTampered, run, head.Number, head.Hash, want.Number, want.Hash)
+	}
+	return nil
+}
+
+// verifyNext checks one event after head, also one whose payload was erased.
+func verifyNext(head event.Head, e stored) (event.Head, error) {
+	if !e.erased {
+		if got := event.PayloadHash(e.Salt, e.Payload); got != e.payloadHash {
+			return head, fmt.Errorf("run %s: event %d (%s): the payload was changed", e.RunID, e.Number, e.Type)
+		}
+		return event.Verify(head, []event.Event{e.Event})
+	}
+	if e.Number != head.Number+1 {
+		return head, fmt.Errorf("run %s: event %d follows event %d", e.RunID, e.Number, head.Number)
+	}
+	if event.Hash(head.Hash, e.Number, e.Type, e.Time, e.payloadHash) != e.Hash {
+		return head, fmt.Errorf("run %s: event %d (%s, erased) was changed after it was written", e.RunID, e.Number, e.Type)
+	}
+	return event.Head{Number: e.Number, Hash: e.Hash}, nil
+}
