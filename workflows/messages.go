@@ -43,6 +43,7 @@ type ResponseResult struct {
 	ResponseID    interaction.ResponseID `json:"response_id"`
 	InteractionID interaction.ID         `json:"interaction_id"`
 	Applied       bool                   `json:"applied"`             // by this message or an earlier one of the same id
+	Kept          bool                   `json:"kept,omitempty"`      // it came before its interaction was known, and waits for it
 	Status        interaction.Status     `json:"status,omitempty"`    // of the interaction, afterwards
 	Approvals     int                    `json:"approvals,omitempty"` // distinct approvers so far
 	Quorum        int                    `json:"quorum,omitempty"`

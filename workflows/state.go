@@ -1,6 +1,141 @@
 package workflows
 
-// RunState is all that a run carries through continue-as-new.
+import (
+	"slices"
+
+	"holdpoint/interaction"
+)
+
+// RunState is all that a run carries through continue-as-new. It never holds an open interaction: a run
+// continues as new only between steps.
 type RunState struct {
-	Turn int `json:"turn"`
+	AgentDigest string `json:"agent_digest,omitempty"` // "" until StartRun has returned
+	MaxSteps    int    `json:"max_steps,omitempty"`
+	Turn        int    `json:"turn"` // model calls made
+	// Answered has the responses that were applied, so that one that comes twice is applied once.
+	Answered []ResponseResult `json:"answered,omitempty"`
+	// Closed has the interactions that ended, so that "unknown" and "already decided" differ.
+	Closed []interaction.Interaction `json:"closed,omitempty"`
+	// Early has responses to interactions that this run does not know yet.
+	Early []interaction.Response `json:"early,omitempty"`
+	// Texts are steering messages that no model call has taken in yet.
+	Texts []TextMessage `json:"texts,omitempty"`
+	// Seen has the ids of control and text messages.
+	Seen []interaction.ResponseID `json:"seen,omitempty"`
+	Stop *Stop                    `json:"stop,omitempty"`
+	// Refused has the last messages that could not be applied; Unrecorded counts those at its end that are not
+	// in the record yet.
+	Refused    []Refusal            `json:"refused,omitempty"`
+	Unrecorded int                  `json:"unrecorded,omitempty"`
+	RefusedAll int                  `json:"refused_all,omitempty"`
+	Last       *interaction.Outcome `json:"last,omitempty"`
+}
+
+// Stop is a person's word that the run must end.
+type Stop struct {
+	By   interaction.PrincipalID `json:"by,omitempty"`
+	Note string                  `json:"note,omitempty"`
+	// Outcome is the interaction that was answered with terminate, if that was the way.
+	Outcome *interaction.Outcome `json:"outcome,omitempty"`
+}
+
+// How much a run keeps. Each bound keeps the state far below the 2 MB that a continue-as-new may carry.
+const (
+	keepAnswered   = 512
+	keepClosed     = 256
+	keepEarly      = 100
+	keepEarlyBytes = 256 << 10
+	keepTexts      = 100
+	keepTextBytes  = 256 << 10
+	keepSeen       = 512
+	keepRefused    = 20
+)
+
+// push appends v and drops the oldest above n.
+func push[T any](list []T, v T, n int) []T {
+	list = append(list, v)
+	if len(list) > n {
+		list = slices.Delete(list, 0, len(list)-n)
+	}
+	return list
+}
+
+// answeredBefore returns what became of a response id.
+func (s *RunState) answeredBefore(id interaction.ResponseID) (ResponseResult, bool) {
+	for _, r := range s.Answered {
+		if r.ResponseID == id {
+			return r, true
+		}
+	}
+	return ResponseResult{}, false
+}
+
+// seenBefore notes a message's id and reports whether it was there.
+func (s *RunState) seenBefore(id interaction.ResponseID) bool {
+	if slices.Contains(s.Seen, id) {
+		return true
+	}
+	s.Seen = push(s.Seen, id, keepSeen)
+	return false
+}
+
+// close keeps what is needed to tell a late answer what was decided.
+func (s *RunState) close(i interaction.Interaction, out interaction.Outcome) {
+	brief := interaction.Interaction{Request: interaction.Request{ID: i.Request.ID}, Status: i.Status, Action: i.Action,
+		Reason: i.Reason, ClosedAt: i.ClosedAt}
+	for _, r := range i.Responses {
+		brief.Responses = append(brief.Responses, interaction.Response{ID: r.ID, RequestID: r.RequestID, Action: r.Action,
+			Reviewer: interaction.Principal{ID: r.Reviewer.ID}})
+	}
+	s.Closed = push(s.Closed, brief, keepClosed)
+	last := out
+	last.Responses = brief.Responses
+	s.Last = &last
+}
+
+func (s *RunState) closedInteraction(id interaction.ID) (interaction.Interaction, bool) {
+	for _, i := range s.Closed {
+		if i.Request.ID == id {
+			return i, true
+		}
+	}
+	return interaction.Interaction{}, false
+}
+
+// refuse keeps a message that could not be applied until it is in the record.
+func (s *RunState) refuse(r Refusal) {
+	s.RefusedAll++
+	s.Refused = push(s.Refused, r, keepRefused)
+	s.Unrecorded = min(s.Unrecorded+1, len(s.Refused))
+}
+
+// keepEarly keeps a response for an interaction that is about to be known.
+func (s *RunState) keepEarly(r interaction.Response, size int) bool {
+	if len(s.Early) >= keepEarly || size+s.earlyBytes() > keepEarlyBytes {
+		return false
+	}
+	s.Early = append(s.Early, r)
+	return true
+}
+
+func (s *RunState) earlyBytes() int {
+	n := 0
+	for _, r := range s.Early {
+		n += len(r.Text) + len(r.Args) + len(r.Data) + len(r.Feedback) + len(r.Note) + 200
+	}
+	return n
+}
+
+// takeEarly removes and returns the responses kept for an interaction.
+func (s *RunState) takeEarly(id interaction.ID) []interaction.Response {
+	var mine, others []interaction.Response
+	for _, r := range s.Early {
+		if r.RequestID == id {
+			mine = append(mine, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	s.Early = others
+	return mine
 }

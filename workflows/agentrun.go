@@ -1,0 +1,208 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"holdpoint/activities"
+	"holdpoint/agent"
+	"holdpoint/interaction"
+)
+
+// AgentRun is one run of an agent: from a user's message, through model and tool calls, to a final answer. A
+// call that needs a person waits at its gate, for as long as it takes.
+func AgentRun(ctx workflow.Context, in RunInput) (RunResult, error) {
+	r, err := newAgentRun(ctx, in)
+	if err != nil {
+		return RunResult{}, err
+	}
+	return r.run(ctx)
+}
+
+// agentRun is a run in progress. st is what outlives continue-as-new; the rest belongs to the current step.
+type agentRun struct {
+	in    RunInput
+	st    *RunState
+	gates []*gate // open ones, in the order they were opened
+	// modelTurn is the turn that a model call in flight will bring; 0 when there is none.
+	modelTurn int
+	running   []interaction.CallID // tool calls in flight
+	cancel    workflow.CancelFunc  // of tools and model calls, for an abort
+	ended     bool
+	recording bool
+}
+
+// newAgentRun validates the input and registers every handler before the run yields for the first time, so that
+// no message finds nobody at home.
+func newAgentRun(ctx workflow.Context, in RunInput) (*agentRun, error) {
+	if err := in.validate(); err != nil {
+		return nil, temporal.NewNonRetryableApplicationError(err.Error(), activities.CodeInternal, err)
+	}
+	r := &agentRun{in: in, st: in.Resume}
+	if r.st == nil {
+		r.st = &RunState{}
+	}
+	if err := r.handle(ctx); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (in RunInput) validate() error {
+	switch {
+	case in.RunID == "":
+		return errors.New("run_id is missing")
+	case in.SessionID == "":
+		return errors.New("session_id is missing")
+	case in.Agent == "":
+		return errors.New("agent is missing: name one of the configuration")
+	case len(in.Input) > interaction.MaxMessageBytes:
+		return fmt.Errorf("input has %d bytes; at most %d are taken", len(in.Input), interaction.MaxMessageBytes)
+	}
+	return nil
+}
+
+// run is the story of a run.
+func (r *agentRun) run(ctx workflow.Context) (RunResult, error) {
+	work, cancel := workflow.WithCancel(ctx)
+	defer cancel()
+	r.cancel = cancel
+	workflow.Go(ctx, r.watchDeadlines)
+	if err := r.start(work); err != nil {
+		return r.fail(ctx, err)
+	}
+	for {
+		if r.st.Stop != nil {
+			return r.finish(ctx, activities.FinishRunInput{Status: agent.RunAborted})
+		}
+		if r.st.Turn >= r.st.MaxSteps {
+			return r.finish(ctx, activities.FinishRunInput{Status: agent.RunFailed, Code: activities.CodeMaxSteps,
+				Message: fmt.Sprintf("the agent made %d model calls, its limit, without coming to an answer", r.st.Turn)})
+		}
+		turn, err := r.callModel(work)
+		if err != nil {
+			return r.fail(ctx, err)
+		}
+		if err := r.carryOut(work, turn.Calls); err != nil {
+			return r.fail(ctx, err)
+		}
+		r.dropStale()
+		if turn.Final && len(r.st.Texts) == 0 && r.st.Stop == nil {
+			return r.finish(ctx, activities.FinishRunInput{Status: agent.RunCompleted})
+		}
+		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && r.st.Stop == nil {
+			return r.continueAsNew(ctx)
+		}
+	}
+}
+
+// fail ends the run in the record as well as in Temporal. A cancelled workflow and a stopped run are aborts.
+func (r *agentRun) fail(ctx workflow.Context, err error) (RunResult, error) {
+	if r.st.Stop == nil && temporal.IsCanceledError(err) {
+		r.st.Stop = &Stop{Note: "the workflow was cancelled in Temporal"}
+	}
+	if r.st.Stop != nil {
+		return r.finish(ctx, activities.FinishRunInput{Status: agent.RunAborted})
+	}
+	code, message := activities.CodeInternal, err.Error()
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		message = app.Message()
+		if app.Type() != "" {
+			code = app.Type()
+		}
+	}
+	return r.finish(ctx, activities.FinishRunInput{Status: agent.RunFailed, Code: code, Message: clip(message, 1000)})
+}
+
+// finish writes the end of the record and waits for everything that was sent to be dealt with.
+func (r *agentRun) finish(ctx workflow.Context, in activities.FinishRunInput) (RunResult, error) {
+	ctx, cancel := workflow.NewDisconnectedContext(ctx) // the end is recorded even when the workflow was cancelled
+	defer cancel()
+	if s := r.st.Stop; s != nil && in.Status == agent.RunAborted {
+		in.By, in.Note = s.By, s.Note
+		if s.Outcome != nil {
+			in.Outcomes = append(in.Outcomes, *s.Outcome)
+		}
+	}
+	in.RunID = r.in.RunID
+	r.ended = true
+	r.closeGates(ctx, in.Status)
+	if err := r.finishRecord(ctx, in); err != nil {
+		return RunResult{}, err
+	}
+	r.settle(ctx)
+	return RunResult{RunID: r.in.RunID, Status: in.Status, ErrorCode: in.Code, Error: in.Message, Steps: r.st.Turn}, nil
+}
+
+// settle leaves nothing that was sent unanswered: handlers end, signals are read, refusals are recorded.
+func (r *agentRun) settle(ctx workflow.Context) {
+	for {
+		r.drain(ctx)
+		_ = workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) && !r.recording })
+		r.refuseTexts()
+		if r.st.Unrecorded == 0 {
+			return
+		}
+		r.recordRefusals(ctx)
+	}
+}
+
+// continueAsNew hands the state to a fresh history. No interaction is open and no call in flight here.
+func (r *agentRun) continueAsNew(ctx workflow.Context) (RunResult, error) {
+	r.drain(ctx)
+	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) && !r.recording }); err != nil {
+		return r.fail(ctx, err)
+	}
+	r.drain(ctx)
+	next := r.in
+	next.Input = "" // stored by StartRun
+	next.Metadata = nil
+	next.Resume = r.st
+	return RunResult{}, workflow.NewContinueAsNewError(ctx, AgentRunName, next)
+}
+
+func (r *agentRun) start(ctx workflow.Context) error {
+	if r.st.AgentDigest != "" {
+		return nil
+	}
+	res, err := r.startRun(ctx)
+	if err != nil {
+		return err
+	}
+	r.st.AgentDigest, r.st.MaxSteps = res.AgentDigest, res.MaxSteps
+	return nil
+}
+
+// callModel takes one turn, with the messages that came since the last one.
+func (r *agentRun) callModel(ctx workflow.Context) (activities.CallModelResult, error) {
+	in := activities.CallModelInput{RunID: r.in.RunID, SessionID: r.in.SessionID, Turn: r.st.Turn + 1, AgentDigest: r.st.AgentDigest}
+	for _, t := range r.st.Texts {
+		in.Texts = append(in.Texts, activities.Text{ID: string(t.ID), Text: t.Text})
+	}
+	taken := len(r.st.Texts)
+	r.modelTurn = in.Turn
+	r.showDetails(ctx)
+	res, err := r.model(ctx, in)
+	r.modelTurn = 0
+	if err != nil {
+		return res, err
+	}
+	r.st.Turn = in.Turn
+	r.st.Texts = r.st.Texts[taken:] // what came meanwhile joins the next turn
+	return res, nil
+}
+
+// status is where the run stands.
+func (r *agentRun) status() agent.RunStatus {
+	switch {
+	case r.ended:
+		return agent.RunCompleted
+	case len(r.gates) > 0:
+		return agent.RunAwaitingHuman
+	}
+	return agent.RunRunning
+}

@@ -1,0 +1,133 @@
+package workflows
+
+import (
+	"slices"
+
+	"go.temporal.io/sdk/workflow"
+
+	"holdpoint/activities"
+	"holdpoint/interaction"
+)
+
+// parallelTools bounds how many tools of one run execute at once; each command that schedules one carries up to
+// 64 KiB, and commands of one task above 4 MB would never be accepted. Gates are not bounded.
+const parallelTools = 16
+
+// carryOut takes a turn's calls to their ends, side by side.
+func (r *agentRun) carryOut(ctx workflow.Context, plans []activities.CallPlan) error {
+	var failed error
+	left := 0
+	slots := workflow.NewSemaphore(ctx, parallelTools)
+	var calls []*call
+	for _, p := range plans {
+		if p.Next == activities.NextDone {
+			continue
+		}
+		c := &call{run: r, plan: p, slots: slots}
+		if p.Next == activities.NextGate && p.Interaction != nil {
+			c.gate = r.open(ctx, *p.Interaction) // before any coroutine runs, so that all are open at once
+		}
+		calls = append(calls, c)
+	}
+	for _, c := range calls {
+		left++
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			defer func() { left-- }()
+			if err := c.carry(ctx); err != nil && failed == nil {
+				failed = err
+			}
+		})
+	}
+	free, cancel := workflow.NewDisconnectedContext(ctx) // an abort cancels the calls, and waits for them
+	defer cancel()
+	if err := workflow.Await(free, func() bool { return left == 0 }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// call is one tool call on its way to a result.
+type call struct {
+	run      *agentRun
+	plan     activities.CallPlan
+	slots    workflow.Semaphore
+	gate     *gate
+	approval *interaction.Outcome
+	answer   *interaction.Outcome
+}
+
+// carry goes back and forth between gate and tool until the call has its result.
+func (c *call) carry(ctx workflow.Context) error {
+	for {
+		if c.gate != nil {
+			out, err := c.run.wait(ctx, c.gate)
+			if err != nil || out == nil || out.Action == interaction.ActionTerminate {
+				return nil // the run stops; FinishRun closes the call
+			}
+			if !c.runs(out) {
+				return c.run.resolveCall(ctx, c.plan, *out)
+			}
+			c.gate = nil
+		}
+		if c.run.st.Stop != nil {
+			return nil
+		}
+		next, err := c.tool(ctx)
+		if err != nil {
+			if c.run.st.Stop != nil {
+				return nil
+			}
+			return err
+		}
+		if next == nil {
+			return nil
+		}
+		c.gate = c.run.open(ctx, *next)
+	}
+}
+
+// runs reports whether an outcome lets the tool run, and keeps it for the tool.
+func (c *call) runs(out *interaction.Outcome) bool {
+	if out.Status != interaction.StatusAnswered {
+		return false
+	}
+	switch out.Action {
+	case interaction.ActionApprove, interaction.ActionModifyArgs:
+		c.approval, c.answer = out, nil
+		return true
+	case interaction.ActionAnswer, interaction.ActionProvideInfo, interaction.ActionCustom:
+		if c.gate.it.Request.Kind == interaction.KindTool {
+			c.answer = out
+			return true
+		}
+		return false
+	default:
+		return false
+	}
+}
+
+// tool runs the call and returns what must be asked before it can go on, if anything.
+func (c *call) tool(ctx workflow.Context) (*interaction.Request, error) {
+	if err := c.slots.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer c.slots.Release(1)
+	r := c.run
+	r.running = append(r.running, c.plan.CallID)
+	defer func() {
+		r.running = slices.DeleteFunc(r.running, func(id interaction.CallID) bool { return id == c.plan.CallID })
+	}()
+	res, err := r.runTool(ctx, c.plan, activities.RunToolInput{RunID: r.in.RunID, CallID: c.plan.CallID,
+		AgentDigest: r.st.AgentDigest, Approval: c.approval, Answer: c.answer})
+	return res.Interaction, err
+}
+
+// resolveCall records an answer that runs no tool.
+func (r *agentRun) resolveCall(ctx workflow.Context, p activities.CallPlan, out interaction.Outcome) error {
+	in := activities.ResolveCallInput{RunID: r.in.RunID, CallID: p.CallID, Outcome: out}
+	err := workflow.ExecuteActivity(r.record(ctx, string(out.Action)), activities.ResolveCallName, in).Get(ctx, nil)
+	if err != nil && r.st.Stop != nil {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,199 @@
+package workflows
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
+
+	"holdpoint/interaction"
+)
+
+// control applies a control message that came as an update.
+func (r *agentRun) control(_ workflow.Context, raw converter.RawValue) (Accepted, error) {
+	m, err := controlOf(raw)
+	if err != nil {
+		return Accepted{}, refusal(err)
+	}
+	return r.applyControl(m), nil
+}
+
+func (r *agentRun) validateControl(_ workflow.Context, raw converter.RawValue) error {
+	m, err := controlOf(raw)
+	if err == nil {
+		err = r.checkControl(m)
+	}
+	if err != nil {
+		return refusal(err)
+	}
+	return nil
+}
+
+func (r *agentRun) controlSignal(_ workflow.Context, data []byte) {
+	m, err := decodeControl(data)
+	if err == nil {
+		err = r.checkControl(m)
+	}
+	if err != nil {
+		r.refuse(MessageControl, m.ID, err)
+		return
+	}
+	r.applyControl(m)
+}
+
+func controlOf(raw converter.RawValue) (ControlMessage, error) {
+	data, err := jsonOf(raw)
+	if err != nil {
+		return ControlMessage{}, err
+	}
+	return decodeControl(data)
+}
+
+func decodeControl(data []byte) (m ControlMessage, err error) {
+	if err := interaction.Strict(data, &m); err != nil {
+		return m, err
+	}
+	if m.ID == "" {
+		m.ID = payloadID(data)
+	}
+	if len(m.Note) > interaction.MaxNoteBytes {
+		return m, &interaction.Error{Code: interaction.CodeTooLarge, Field: "note", Message: fmt.Sprintf("has %d bytes; at most %d are taken", len(m.Note), interaction.MaxNoteBytes)}
+	}
+	return m, nil
+}
+
+// checkControl refuses what is meant for another run of the session, or is no control action.
+func (r *agentRun) checkControl(m ControlMessage) error {
+	if err := r.addressed(m.RunID); err != nil {
+		return err
+	}
+	switch m.Action {
+	case AbortRun:
+		return nil
+	default:
+		return &interaction.Error{Code: interaction.CodeInvalid, Field: "action", Message: fmt.Sprintf("unknown action %q: use %s", clip(string(m.Action), 60), AbortRun)}
+	}
+}
+
+func (r *agentRun) addressed(id interaction.RunID) error {
+	if id == "" {
+		return &interaction.Error{Code: interaction.CodeInvalid, Field: "run_id", Message: "is missing: name the run that is meant, here " + string(r.in.RunID)}
+	}
+	if id != r.in.RunID {
+		return &interaction.Error{Code: interaction.CodeWrongRun, Field: "run_id", Message: fmt.Sprintf("run %q is not the live run of this session, %s is", clip(string(id), 100), r.in.RunID)}
+	}
+	return nil
+}
+
+func (r *agentRun) applyControl(m ControlMessage) Accepted {
+	if r.st.seenBefore(m.ID) {
+		return Accepted{Duplicate: true}
+	}
+	r.stop(&Stop{By: m.Principal.ID, Note: m.Note})
+	return Accepted{}
+}
+
+// text takes in what a user says to the live run; it joins at the next step boundary.
+func (r *agentRun) text(_ workflow.Context, raw converter.RawValue) (Accepted, error) {
+	m, err := textOf(raw)
+	if err != nil {
+		return Accepted{}, refusal(err)
+	}
+	return r.applyText(m), nil
+}
+
+func (r *agentRun) validateText(_ workflow.Context, raw converter.RawValue) error {
+	m, err := textOf(raw)
+	if err == nil {
+		err = r.checkText(m)
+	}
+	if err != nil {
+		return refusal(err)
+	}
+	return nil
+}
+
+func (r *agentRun) textSignal(_ workflow.Context, data []byte) {
+	m, err := decodeText(data)
+	if err == nil {
+		err = r.checkText(m)
+	}
+	if err != nil {
+		r.refuse(MessageText, m.ID, err)
+		return
+	}
+	r.applyText(m)
+}
+
+func textOf(raw converter.RawValue) (TextMessage, error) {
+	data, err := jsonOf(raw)
+	if err != nil {
+		return TextMessage{}, err
+	}
+	return decodeText(data)
+}
+
+func decodeText(data []byte) (m TextMessage, err error) {
+	if err := interaction.Strict(data, &m); err != nil {
+		return m, err
+	}
+	if m.ID == "" {
+		m.ID = payloadID(data)
+	}
+	switch {
+	case m.Text == "":
+		return m, &interaction.Error{Code: interaction.CodeInvalid, Field: "text", Message: "is empty: say something"}
+	case len(m.Text) > interaction.MaxMessageBytes:
+		return m, &interaction.Error{Code: interaction.CodeTooLarge, Field: "text", Message: fmt.Sprintf("has %d bytes; at most %d are taken", len(m.Text), interaction.MaxMessageBytes)}
+	}
+	return m, nil
+}
+
+func (r *agentRun) checkText(m TextMessage) error {
+	if err := r.addressed(m.RunID); err != nil {
+		return err
+	}
+	size := len(m.Text)
+	for _, t := range r.st.Texts {
+		size += len(t.Text)
+	}
+	switch {
+	case r.ended || r.st.Stop != nil:
+		return &interaction.Error{Code: interaction.CodeWrongRun, Message: "the run is ending: start a new run in this session"}
+	case len(r.st.Texts) >= keepTexts || size > keepTextBytes:
+		return &interaction.Error{Code: interaction.CodeTooLarge, Message: "too many messages wait for the next step: send it again later"}
+	}
+	return nil
+}
+
+func (r *agentRun) applyText(m TextMessage) Accepted {
+	if r.st.seenBefore(m.ID) {
+		return Accepted{Duplicate: true}
+	}
+	r.st.Texts = append(r.st.Texts, m)
+	return Accepted{}
+}
+
+// refuseTexts puts into the record what the run could not take in any more.
+func (r *agentRun) refuseTexts() {
+	for _, t := range r.st.Texts {
+		r.refuse(MessageText, t.ID, &interaction.Error{Code: interaction.CodeWrongRun, Message: "the run ended before it could take this message in"})
+	}
+	r.st.Texts = nil
+}
+
+// clip cuts s to at most n bytes at a rune's boundary.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+func clipID(id interaction.ResponseID) interaction.ResponseID {
+	return interaction.ResponseID(clip(string(id), 200))
+}

@@ -1,0 +1,152 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"holdpoint/agent"
+	"holdpoint/interaction"
+)
+
+// gate is where one call waits for people. It is open until outcome is set.
+type gate struct {
+	it      interaction.Interaction
+	outcome *interaction.Outcome
+}
+
+// open makes an interaction known, and applies the answers that came before it was.
+func (r *agentRun) open(ctx workflow.Context, req interaction.Request) *gate {
+	g := &gate{it: interaction.Open(req, workflow.Now(ctx))}
+	r.gates = append(r.gates, g)
+	for _, resp := range r.st.takeEarly(req.ID) {
+		if _, err := r.apply(ctx, resp); err != nil {
+			r.refuse(MessageRespond, resp.ID, err)
+		}
+	}
+	r.showDetails(ctx)
+	return g
+}
+
+// wait returns how the gate closed. It returns nil when the run stops first.
+func (r *agentRun) wait(ctx workflow.Context, g *gate) (*interaction.Outcome, error) {
+	err := workflow.Await(ctx, func() bool { return g.outcome != nil || r.st.Stop != nil })
+	if err != nil {
+		return nil, err
+	}
+	return g.outcome, nil
+}
+
+// find returns the open gate of an interaction.
+func (r *agentRun) find(id interaction.ID) *gate {
+	for _, g := range r.gates {
+		if g.it.Request.ID == id {
+			return g
+		}
+	}
+	return nil
+}
+
+// decided closes a gate that has an outcome.
+func (r *agentRun) decided(ctx workflow.Context, g *gate, out *interaction.Outcome) {
+	g.outcome = out
+	r.st.close(g.it, *out)
+	for i, other := range r.gates {
+		if other == g {
+			r.gates = append(r.gates[:i:i], r.gates[i+1:]...)
+			break
+		}
+	}
+	if out.Action == interaction.ActionTerminate {
+		stop := &Stop{Note: "stopped at " + string(out.InteractionID), Outcome: out}
+		if n := len(out.Responses); n > 0 {
+			stop.By = out.Responses[n-1].Reviewer.ID
+			if note := out.Responses[n-1].Note + out.Responses[n-1].Feedback; note != "" {
+				stop.Note = note
+			}
+		}
+		r.stop(stop)
+	}
+	r.showDetails(ctx)
+}
+
+// stop ends the run: what is in flight is cancelled.
+func (r *agentRun) stop(s *Stop) {
+	if r.st.Stop == nil && !r.ended {
+		r.st.Stop = s
+		r.cancel()
+	}
+}
+
+// closeGates cancels what is open when the run ends, so that a late answer is told so.
+func (r *agentRun) closeGates(ctx workflow.Context, status agent.RunStatus) {
+	for len(r.gates) > 0 {
+		g := r.gates[0]
+		out, ok := g.it.Cancel(fmt.Sprintf("the run ended (%s)", status), workflow.Now(ctx))
+		if !ok {
+			return
+		}
+		r.decided(ctx, g, out)
+	}
+}
+
+// earliest is the next deadline of an open gate, zero when there is none.
+func (r *agentRun) earliest() time.Time {
+	var next time.Time
+	for _, g := range r.gates {
+		at := g.it.Request.ExpiresAt
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}
+
+// watchDeadlines keeps one timer, for the earliest deadline, and expires what is due. It ends with the workflow.
+//
+// workflow.AwaitWithTimeout is not used: its timer goes on after the condition came true, and when an answer and
+// the deadline reach the workflow in one task the deadline would win although the answer came first.
+func (r *agentRun) watchDeadlines(ctx workflow.Context) {
+	for {
+		if err := workflow.Await(ctx, func() bool { return !r.earliest().IsZero() }); err != nil {
+			return
+		}
+		due := r.earliest()
+		timerCtx, cancel := workflow.WithCancel(ctx)
+		timer := workflow.NewTimerWithOptions(timerCtx, max(due.Sub(workflow.Now(ctx)), 0),
+			workflow.TimerOptions{Summary: "deadline of " + r.waitingFor()})
+		err := workflow.Await(ctx, func() bool { return timer.IsReady() || !r.earliest().Equal(due) })
+		if err != nil {
+			cancel()
+			return
+		}
+		if !timer.IsReady() {
+			cancel()
+			continue
+		}
+		yield(ctx)
+		r.expire(ctx)
+	}
+}
+
+// yield lets every other coroutine run once: an answer that arrived in the same workflow task as a deadline is
+// applied before the deadline is.
+func yield(ctx workflow.Context) {
+	again := false
+	_ = workflow.Await(ctx, func() bool {
+		second := again
+		again = true
+		return second
+	})
+}
+
+func (r *agentRun) expire(ctx workflow.Context) {
+	r.drain(ctx)
+	now := workflow.Now(ctx)
+	for _, g := range append([]*gate(nil), r.gates...) {
+		if out, ok := g.it.Expire(now); ok {
+			r.decided(ctx, g, out)
+		}
+	}
+}

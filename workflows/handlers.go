@@ -1,0 +1,157 @@
+package workflows
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"holdpoint/activities"
+	"holdpoint/interaction"
+)
+
+// Every message comes by two roads. An update is refused by its validator, which leaves no history, with an
+// error that says why. A signal can't be refused: Temporal has stored it before anyone looked at it, so what
+// can't be applied is put into the record with the reason. Both are received raw and decoded strictly here: the
+// SDK would drop a signal of the wrong shape without a word.
+
+// handle registers the update handlers, the query, and one reader per signal channel.
+func (r *agentRun) handle(ctx workflow.Context) error {
+	if err := workflow.SetQueryHandler(ctx, QueryState, r.state); err != nil {
+		return fmt.Errorf("query %s: %w", QueryState, err)
+	}
+	respond := workflow.UpdateHandlerOptions{Validator: r.validateRespond, Description: "answer interactions"}
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, MessageRespond, r.respond, respond); err != nil {
+		return fmt.Errorf("update %s: %w", MessageRespond, err)
+	}
+	control := workflow.UpdateHandlerOptions{Validator: r.validateControl, Description: "stop the run"}
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, MessageControl, r.control, control); err != nil {
+		return fmt.Errorf("update %s: %w", MessageControl, err)
+	}
+	text := workflow.UpdateHandlerOptions{Validator: r.validateText, Description: "say something to the agent"}
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, MessageText, r.text, text); err != nil {
+		return fmt.Errorf("update %s: %w", MessageText, err)
+	}
+	for _, s := range signals {
+		channel := workflow.GetSignalChannel(ctx, s.name)
+		workflow.Go(ctx, func(ctx workflow.Context) { r.read(ctx, channel, s) })
+	}
+	return nil
+}
+
+// signal is one kind of message that comes as a signal.
+type signal struct {
+	name  string
+	apply func(r *agentRun, ctx workflow.Context, data []byte)
+}
+
+// signals are read in this order where it matters: what a person said to the agent, then answers, then control.
+var signals = []signal{
+	{MessageText, (*agentRun).textSignal},
+	{MessageRespond, (*agentRun).respondSignal},
+	{MessageControl, (*agentRun).controlSignal},
+}
+
+func (r *agentRun) read(ctx workflow.Context, channel workflow.ReceiveChannel, s signal) {
+	for {
+		var raw converter.RawValue
+		if !channel.Receive(ctx, &raw) {
+			return
+		}
+		r.take(ctx, s, raw)
+	}
+}
+
+// drain takes in what lies in the channels now.
+func (r *agentRun) drain(ctx workflow.Context) {
+	for _, s := range signals {
+		channel := workflow.GetSignalChannel(ctx, s.name)
+		for {
+			var raw converter.RawValue
+			if !channel.ReceiveAsync(&raw) {
+				break
+			}
+			r.take(ctx, s, raw)
+		}
+	}
+}
+
+func (r *agentRun) take(ctx workflow.Context, s signal, raw converter.RawValue) {
+	data, err := jsonOf(raw)
+	if err != nil {
+		r.refuse(s.name, "", err)
+	} else {
+		s.apply(r, ctx, data)
+	}
+	r.recordSoon(ctx)
+}
+
+// jsonOf returns a payload's JSON, whoever encoded it.
+func jsonOf(raw converter.RawValue) ([]byte, error) {
+	p := raw.Payload()
+	if p == nil {
+		return nil, &interaction.Error{Code: interaction.CodeInvalid, Message: "the message is empty: send one JSON object"}
+	}
+	if enc := string(p.GetMetadata()[converter.MetadataEncoding]); enc != converter.MetadataEncodingJSON {
+		return nil, &interaction.Error{Code: interaction.CodeInvalid, Message: fmt.Sprintf("the message is encoded as %q: send JSON (json/plain)", enc)}
+	}
+	return p.GetData(), nil
+}
+
+// payloadID names a message whose sender gave it no id: the same bytes are the same message.
+func payloadID(data []byte) interaction.ResponseID {
+	sum := sha256.Sum256(data)
+	return interaction.ResponseID("payload-" + hex.EncodeToString(sum[:12]))
+}
+
+// refusal is the error of an update: its type is the code, its details the whole error.
+func refusal(err error) error {
+	var e *interaction.Error
+	if !errors.As(err, &e) {
+		e = &interaction.Error{Code: interaction.CodeInvalid, Message: err.Error()}
+	}
+	return temporal.NewNonRetryableApplicationError(e.Error(), string(e.Code), nil, e)
+}
+
+// refuse keeps a message that came as a signal and can't be applied.
+func (r *agentRun) refuse(message string, id interaction.ResponseID, err error) {
+	var e *interaction.Error
+	if !errors.As(err, &e) {
+		e = &interaction.Error{Code: interaction.CodeInvalid, Message: err.Error()}
+	}
+	r.st.refuse(Refusal{ResponseID: clipID(id), Message: message, Code: string(e.Code), Reason: clip(e.Error(), 500)})
+}
+
+// recordSoon puts refusals into the record without keeping the reader of a channel waiting.
+func (r *agentRun) recordSoon(ctx workflow.Context) {
+	if r.st.Unrecorded == 0 || r.recording || r.st.AgentDigest == "" {
+		return
+	}
+	r.recording = true
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		defer func() { r.recording = false }()
+		ctx, cancel := workflow.NewDisconnectedContext(ctx)
+		defer cancel()
+		r.recordRefusals(ctx)
+	})
+}
+
+// recordRefusals writes what is not in the record yet. What can't be written stays visible in the state query.
+func (r *agentRun) recordRefusals(ctx workflow.Context) {
+	for r.st.Unrecorded > 0 {
+		first := r.st.RefusedAll - r.st.Unrecorded
+		in := activities.RecordInput{RunID: r.in.RunID}
+		for i, f := range r.st.Refused[len(r.st.Refused)-r.st.Unrecorded:] {
+			in.Refused = append(in.Refused, activities.Refused{Key: fmt.Sprintf("%d-%s", first+i, f.ResponseID),
+				ResponseID: f.ResponseID, Code: f.Code, Reason: f.Message + ": " + f.Reason})
+		}
+		r.st.Unrecorded = 0
+		if err := workflow.ExecuteActivity(r.record(ctx, "refused messages"), activities.RecordName, in).Get(ctx, nil); err != nil {
+			workflow.GetLogger(ctx).Error("refused messages could not be recorded", "error", err)
+		}
+	}
+}

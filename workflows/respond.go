@@ -1,0 +1,197 @@
+package workflows
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
+
+	"holdpoint/interaction"
+)
+
+// respond applies responses that came as an update. Those that can't be applied have an error in their item.
+func (r *agentRun) respond(ctx workflow.Context, raw converter.RawValue) (RespondResult, error) {
+	responses, err := responsesOf(raw)
+	if err != nil {
+		return RespondResult{}, refusal(err)
+	}
+	return r.applyAll(ctx, responses), nil
+}
+
+// validateRespond refuses a message none of whose responses can be applied. It changes nothing.
+func (r *agentRun) validateRespond(ctx workflow.Context, raw converter.RawValue) error {
+	responses, err := responsesOf(raw)
+	if err != nil {
+		return refusal(err)
+	}
+	var first error
+	for _, resp := range responses {
+		err := r.check(ctx, resp)
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return refusal(first)
+}
+
+func (r *agentRun) respondSignal(ctx workflow.Context, data []byte) {
+	responses, err := interaction.DecodeResponses(data)
+	if err != nil {
+		r.refuse(MessageRespond, payloadID(data), err)
+		return
+	}
+	identify(responses, data)
+	for _, item := range r.applyAll(ctx, responses).Items {
+		if item.Code != "" {
+			r.refuse(MessageRespond, item.ResponseID, &interaction.Error{Code: interaction.Code(item.Code), Message: item.Error})
+		}
+	}
+}
+
+func responsesOf(raw converter.RawValue) ([]interaction.Response, error) {
+	data, err := jsonOf(raw)
+	if err != nil {
+		return nil, err
+	}
+	responses, err := interaction.DecodeResponses(data)
+	if err != nil {
+		return nil, err
+	}
+	identify(responses, data)
+	return responses, nil
+}
+
+// identify gives an id to responses that have none: the same message delivered twice gets the same ones.
+func identify(responses []interaction.Response, data []byte) {
+	for i := range responses {
+		if responses[i].ID == "" {
+			responses[i].ID = payloadID(data) + interaction.ResponseID("-"+strconv.Itoa(i))
+		}
+	}
+}
+
+func (r *agentRun) applyAll(ctx workflow.Context, responses []interaction.Response) RespondResult {
+	var out RespondResult
+	for _, resp := range responses {
+		item, err := r.apply(ctx, resp)
+		if err != nil {
+			e := asError(err)
+			item.Code, item.Error = string(e.Code), e.Error()
+		}
+		out.Items = append(out.Items, item)
+	}
+	return out
+}
+
+// check reports whether a response can be applied, or was, or will be once its interaction is known.
+func (r *agentRun) check(ctx workflow.Context, resp interaction.Response) error {
+	if done, ok := r.st.answeredBefore(resp.ID); ok {
+		return sameInteraction(done, resp)
+	}
+	if g := r.find(resp.RequestID); g != nil {
+		return g.it.Check(resp, workflow.Now(ctx))
+	}
+	if closed, ok := r.st.closedInteraction(resp.RequestID); ok {
+		return closed.Check(resp, workflow.Now(ctx))
+	}
+	if r.expected(resp.RequestID) {
+		return nil
+	}
+	return &interaction.Error{Code: interaction.CodeUnknown, Field: "request_id",
+		Message: fmt.Sprintf("run %s has no interaction %q", r.in.RunID, clip(string(resp.RequestID), 200))}
+}
+
+// sameInteraction refuses a response id that was used for another interaction.
+func sameInteraction(done ResponseResult, resp interaction.Response) error {
+	if done.InteractionID != resp.RequestID {
+		return &interaction.Error{Code: interaction.CodeInvalid, Field: "id",
+			Message: fmt.Sprintf("response id %q was used for interaction %s: give each response an id of its own", clip(string(resp.ID), 100), done.InteractionID)}
+	}
+	return nil
+}
+
+// apply carries out one response. The same id is applied once.
+func (r *agentRun) apply(ctx workflow.Context, resp interaction.Response) (ResponseResult, error) {
+	item := ResponseResult{ResponseID: clipID(resp.ID), InteractionID: resp.RequestID}
+	if err := r.check(ctx, resp); err != nil {
+		return item, err
+	}
+	if done, ok := r.st.answeredBefore(resp.ID); ok {
+		return done, nil
+	}
+	g := r.find(resp.RequestID)
+	if g == nil { // it overtook the activity that opens its interaction
+		if !r.st.keepEarly(resp, sizeOf(resp)) {
+			return item, &interaction.Error{Code: interaction.CodeTooLarge, Message: "too many answers wait for interactions that are not open yet: send it again later"}
+		}
+		item.Kept = true
+		return item, nil
+	}
+	out, err := g.it.Apply(resp, workflow.Now(ctx))
+	if err != nil {
+		return item, err
+	}
+	item.Applied, item.Status = true, g.it.Status
+	item.Approvals, item.Quorum = g.it.Approvals(), g.it.Request.QuorumNeeded()
+	r.st.Answered = push(r.st.Answered, item, keepAnswered)
+	if out != nil {
+		r.decided(ctx, g, out)
+	} else {
+		r.showDetails(ctx)
+	}
+	return item, nil
+}
+
+// expected reports whether an interaction may still come to be known: a call of a turn that is being taken, or
+// to come (after a reset, Temporal delivers old answers first), or a call in flight.
+func (r *agentRun) expected(id interaction.ID) bool {
+	rest, ok := strings.CutPrefix(string(id), string(r.in.RunID)+"-")
+	if !ok || r.ended {
+		return false
+	}
+	parts := strings.Split(rest, "-")
+	if len(parts) != 3 {
+		return false
+	}
+	for _, p := range parts {
+		if n, err := strconv.Atoi(p); err != nil || n < 1 || strconv.Itoa(n) != p {
+			return false
+		}
+	}
+	if turn, _ := strconv.Atoi(parts[0]); turn > r.st.Turn {
+		return turn <= r.st.MaxSteps || r.st.MaxSteps == 0
+	}
+	for _, call := range r.running {
+		if strings.HasPrefix(string(id), string(call)+"-") {
+			return true
+		}
+	}
+	return false
+}
+
+// dropStale refuses what was kept for interactions that did not come.
+func (r *agentRun) dropStale() {
+	for _, resp := range append([]interaction.Response(nil), r.st.Early...) {
+		if !r.expected(resp.RequestID) {
+			r.st.takeEarly(resp.RequestID)
+			r.refuse(MessageRespond, resp.ID, &interaction.Error{Code: interaction.CodeUnknown,
+				Message: fmt.Sprintf("interaction %s is not asked any more", resp.RequestID)})
+		}
+	}
+}
+
+func asError(err error) *interaction.Error {
+	if e, ok := err.(*interaction.Error); ok {
+		return e
+	}
+	return &interaction.Error{Code: interaction.CodeInvalid, Message: err.Error()}
+}
+
+func sizeOf(r interaction.Response) int {
+	return len(r.Text) + len(r.Args) + len(r.Data) + len(r.Feedback) + len(r.Note) + 200
+}

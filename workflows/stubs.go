@@ -1,0 +1,67 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"holdpoint/activities"
+)
+
+// One typed stub per activity: what a run needs to know of time limits and retries is here and nowhere else.
+
+const (
+	heartbeatTimeout = 10 * time.Second
+	modelTimeout     = 15 * time.Minute
+	// recordTimeout is for activities that only write to the store.
+	recordTimeout = time.Minute
+	// toolMargin is added to a tool's own limit, so that the tool's own message about it is what the model sees.
+	toolMargin         = 15 * time.Minute
+	defaultToolTimeout = activities.DefaultToolTimeout
+)
+
+// patient goes on for as long as the store is away; a run never fails for that.
+func patient() *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: time.Minute}
+}
+
+func (r *agentRun) record(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: r.in.TaskQueue,
+		StartToCloseTimeout: recordTimeout, RetryPolicy: patient(), Summary: summary})
+}
+
+func (r *agentRun) startRun(ctx workflow.Context) (res activities.StartRunResult, err error) {
+	in := activities.StartRunInput{RunID: r.in.RunID, SessionID: r.in.SessionID, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID,
+		Agent: r.in.Agent, UserID: r.in.UserID, Requester: r.in.Requester, Input: r.in.Input, Metadata: r.in.Metadata}
+	err = workflow.ExecuteActivity(r.record(ctx, "agent "+clip(r.in.Agent, 60)), activities.StartRunName, in).Get(ctx, &res)
+	return res, err
+}
+
+func (r *agentRun) model(ctx workflow.Context, in activities.CallModelInput) (res activities.CallModelResult, err error) {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: r.in.TaskQueue, StartToCloseTimeout: modelTimeout,
+		HeartbeatTimeout: heartbeatTimeout, WaitForCancellation: true,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute, MaximumAttempts: 20}})
+	err = workflow.ExecuteActivity(ctx, activities.CallModelName, in).Get(ctx, &res)
+	return res, err
+}
+
+// runTool retries without bound: the ledger, not the number of attempts, keeps an effect from happening twice.
+func (r *agentRun) runTool(ctx workflow.Context, p activities.CallPlan, in activities.RunToolInput) (res activities.RunToolResult, err error) {
+	queue := r.in.TaskQueue
+	if p.TaskQueue != "" {
+		queue = p.TaskQueue
+	}
+	limit := p.Timeout
+	if limit <= 0 {
+		limit = defaultToolTimeout
+	}
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: queue, StartToCloseTimeout: limit + toolMargin,
+		HeartbeatTimeout: heartbeatTimeout, WaitForCancellation: true, RetryPolicy: patient(), Summary: clip(p.Tool, 60)})
+	err = workflow.ExecuteActivity(ctx, activities.RunToolName, in).Get(ctx, &res)
+	return res, err
+}
+
+func (r *agentRun) finishRecord(ctx workflow.Context, in activities.FinishRunInput) error {
+	return workflow.ExecuteActivity(r.record(ctx, string(in.Status)), activities.FinishRunName, in).Get(ctx, nil)
+}
