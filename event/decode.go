@@ -22,6 +22,12 @@ func Decode(e Event) (any, error) {
 	if e.Erased() {
 		return nil, fmt.Errorf("run %s: event %d (%s): %w", e.RunID, e.Number, e.Type, ErrErased)
 	}
+	var fault struct {
+		Message string `json:"encoding_error"`
+	}
+	if json.Unmarshal(e.Payload, &fault) == nil && fault.Message != "" {
+		return nil, fmt.Errorf("run %s: event %d (%s) was written without its payload: %s", e.RunID, e.Number, e.Type, fault.Message)
+	}
 	v := reflect.New(payloadType(e.Type))
 	if err := json.Unmarshal(e.Payload, v.Interface()); err != nil {
 		return nil, fmt.Errorf("run %s: event %d (%s) has a payload of the wrong shape: %w", e.RunID, e.Number, e.Type, err)

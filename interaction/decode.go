@@ -21,7 +21,7 @@ func DecodeResponse(data []byte) (Response, error) {
 	if err := strict(data, &r, responseHint); err != nil {
 		return Response{}, err
 	}
-	return r, checkDecoded("", r)
+	return r, checkDecoded(r)
 }
 
 // DecodeResponses reads the argument of respond: one response object, or {"responses": [...]} with several. Each
@@ -36,7 +36,7 @@ func DecodeResponses(data []byte) ([]Response, error) {
 	}
 	r, err := DecodeResponse(data)
 	if err == nil {
-		err = checkNamed("", r)
+		err = checkNamed(r)
 	}
 	if err != nil {
 		return nil, err
@@ -71,10 +71,10 @@ func decodeBatch(data []byte) ([]Response, error) {
 			err = refuse(CodeTooLarge, "", "the responses up to here have %d bytes as JSON; at most %d are taken at once", total, MaxBatchBytes)
 		}
 		if err == nil {
-			err = checkDecoded("", r)
+			err = checkDecoded(r)
 		}
 		if err == nil {
-			err = checkNamed("", r)
+			err = checkNamed(r)
 		}
 		if err != nil {
 			return nil, within(path, err)
@@ -83,16 +83,16 @@ func decodeBatch(data []byte) ([]Response, error) {
 	return batch.Responses, nil
 }
 
-func checkDecoded(path string, r Response) error {
+func checkDecoded(r Response) error {
 	if r.Action != "" && !r.Action.Valid() {
-		return refuse(CodeInvalid, path+"action", "%s is no action; use one of %s", quote(string(r.Action)), joinActions(choosable))
+		return refuse(CodeInvalid, "action", "%s is no action; use one of %s", quote(string(r.Action)), joinActions(choosable))
 	}
 	return nil
 }
 
-func checkNamed(path string, r Response) error {
+func checkNamed(r Response) error {
 	if r.RequestID == "" {
-		return refuse(CodeInvalid, path+"request_id", "is missing: say which interaction this answers, and what to do by action (%s)", joinActions(choosable))
+		return refuse(CodeInvalid, "request_id", "is missing: say which interaction this answers, and what to do by action (%s)", joinActions(choosable))
 	}
 	return nil
 }

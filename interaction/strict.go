@@ -61,8 +61,8 @@ func checkSyntax(data []byte) error {
 	if !utf8.Valid(data) {
 		return refuse(CodeInvalid, "", "is not UTF-8")
 	}
-	var any json.RawMessage
-	err := json.Unmarshal(data, &any)
+	var raw json.RawMessage
+	err := json.Unmarshal(data, &raw)
 	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return refuse(CodeInvalid, "", "is not one JSON value: %v, at byte %d", at, at.Offset)
 	}

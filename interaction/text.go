@@ -13,7 +13,9 @@ const MaxIDBytes = 200
 // checkTexts checks the words in a response. They reach models, logs and terminals, so they may hold no control
 // characters but tab and line end.
 func checkTexts(path string, r Response) error {
-	for _, id := range []struct{ field, value string }{{"id", string(r.ID)}, {"args_ref", string(r.ArgsRef)}} {
+	for _, id := range []struct{ field, value string }{
+		{"id", string(r.ID)}, {"args_ref", string(r.ArgsRef)}, {"reviewer.id", string(r.Reviewer.ID)},
+	} {
 		if len(id.value) > MaxIDBytes {
 			return refuse(CodeInvalid, path+id.field, "has %d bytes; at most %d are taken", len(id.value), MaxIDBytes)
 		}

@@ -19,17 +19,22 @@ func Open(req Request, now time.Time) Interaction {
 	if req.Type == TypeToolApproval && req.Kind == "" {
 		req.Kind = KindPermission
 	}
-	req.Options = openOptions(req)
+	if len(req.Options) == 0 {
+		req.Options = StandardOptions(req.Kind, req.Type)
+	}
+	req.Options = nameChoices(req.Type, req.Options)
+	req.Interactions = slices.Clone(req.Interactions)
+	for n, part := range req.Interactions {
+		req.Interactions[n].Options = nameChoices(part.Type, part.Options)
+	}
 	return Interaction{Request: req, Status: StatusPending}
 }
 
-func openOptions(req Request) []Option {
-	if len(req.Options) == 0 {
-		return StandardOptions(req.Kind, req.Type)
-	}
-	options := slices.Clone(req.Options)
+// nameChoices gives a select's choices the action that choosing them is.
+func nameChoices(t Type, options []Option) []Option {
+	options = slices.Clone(options)
 	for n := range options {
-		if req.Type == TypeSelect && options[n].Action == "" {
+		if t == TypeSelect && options[n].Action == "" {
 			options[n].Action = ActionAnswer
 		}
 	}
