@@ -8,19 +8,43 @@ import (
 // resolve fills in the action that an option stands for, or that a question's answer implies, and refuses actions
 // that are not offered.
 func (r Request) resolve(resp Response) (Response, error) {
-	if resp.Action != "" && !resp.Action.Valid() {
-		return resp, refuse(CodeInvalid, "action", "%s is no action; offered are %s", quote(string(resp.Action)), joinActions(r.Actions()))
-	}
-	if resp.OptionID != "" {
-		return r.resolveOption("", resp)
-	}
-	if resp.Action == "" && r.answeredBy(resp) {
+	if resp.Action == "" && resp.OptionID == "" && r.answeredBy(resp) {
 		resp.Action = ActionAnswer
 	}
-	if resp.Action == "" {
+	if resp.Action == "" && resp.OptionID == "" {
 		return resp, refuse(CodeInvalid, "action", "is missing: say what to do, by action or option_id; offered are %s", joinActions(r.Actions()))
 	}
-	return resp, r.checkOffered(resp)
+	resp, err := r.resolveOption(resp)
+	if err != nil {
+		return resp, err
+	}
+	if err := r.checkOffered(resp); err != nil {
+		return resp, err
+	}
+	return r.resolveParts(resp)
+}
+
+// resolveParts resolves the answers to a combined request, each with its own question.
+func (r Request) resolveParts(resp Response) (Response, error) {
+	if r.Type != TypeCombined || resp.Action != ActionAnswer {
+		return resp, nil
+	}
+	if len(resp.Responses) != len(r.Interactions) {
+		return resp, refuse(CodeInvalid, "responses", "has %d answers for %d questions; answer each, in order", len(resp.Responses), len(r.Interactions))
+	}
+	parts := slices.Clone(resp.Responses)
+	for n, question := range r.Interactions {
+		part, err := question.resolveOption(parts[n])
+		if err != nil {
+			return resp, within(partPath(n), err)
+		}
+		if part.Action == "" {
+			part.Action = ActionAnswer
+		}
+		parts[n] = part
+	}
+	resp.Responses = parts
+	return resp, nil
 }
 
 func (r Request) checkOffered(resp Response) error {
@@ -30,21 +54,30 @@ func (r Request) checkOffered(resp Response) error {
 	return nil
 }
 
-func (r Request) resolveOption(path string, resp Response) (Response, error) {
+// resolveOption gives a response that names an option that option's action and, where the option is a choice, the
+// choice.
+func (r Request) resolveOption(resp Response) (Response, error) {
+	if resp.Action != "" && !resp.Action.Valid() {
+		return resp, refuse(CodeInvalid, "action", "%s is no action; offered are %s", quote(string(resp.Action)), joinActions(r.Actions()))
+	}
+	resp.Args, resp.Data = orNothing(resp.Args), orNothing(resp.Data)
+	if resp.OptionID == "" {
+		return resp, nil
+	}
 	found := r.options(func(o Option) bool { return o.ID == resp.OptionID })
 	if len(found) != 1 {
-		return resp, refuse(CodeInvalid, path+"option_id", "%s names %d options; use one of %s", quote(resp.OptionID), len(found), r.optionIDs())
+		return resp, refuse(CodeInvalid, "option_id", "%s names %d options; use one of %s", quote(resp.OptionID), len(found), r.optionIDs())
 	}
 	option := found[0]
 	if resp.Action != "" && resp.Action != option.Action {
-		return resp, refuse(CodeInvalid, path+"action", "is %s, but option %s stands for %s; leave one of them out",
+		return resp, refuse(CodeInvalid, "action", "is %s, but option %s stands for %s; leave one of them out",
 			resp.Action, quote(resp.OptionID), option.Action)
 	}
 	resp.Action = option.Action
 	if r.Type == TypeSelect && option.Action == ActionAnswer && len(resp.Selected) == 0 {
 		resp.Selected = []string{option.ID}
 	}
-	return resp, r.checkOffered(resp)
+	return resp, nil
 }
 
 func (r Request) options(keep func(Option) bool) []Option {

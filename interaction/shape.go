@@ -10,17 +10,17 @@ import (
 
 // checkShape checks what a response with a known, offered action carries.
 func (r Request) checkShape(resp Response) error {
-	if err := checkTexts("", resp); err != nil {
+	if err := checkTexts(resp); err != nil {
 		return err
 	}
-	if err := r.checkStray("", resp); err != nil {
+	if err := r.checkStray(resp); err != nil {
 		return err
 	}
 	switch resp.Action {
 	case ActionModifyArgs:
 		return checkArgs(resp)
 	case ActionAnswer:
-		return r.checkAnswer("", resp)
+		return r.checkAnswer(resp)
 	default:
 		return r.checkInput(resp)
 	}
@@ -48,24 +48,24 @@ func (r Request) takes(a Action) []string {
 
 // checkStray refuses what the action would ignore: someone who approves and sends other arguments, or
 // confirmed=false, means something else than what would happen.
-func (r Request) checkStray(path string, resp Response) error {
+func (r Request) checkStray(resp Response) error {
 	takes := r.takes(resp.Action)
 	carried := []struct {
 		field string
 		set   bool
 	}{
-		{"args", present(resp.Args)},
+		{"args", len(resp.Args) > 0},
 		{"args_ref", resp.ArgsRef != ""},
 		{"args_digest", resp.ArgsDigest != ""},
 		{"selected", len(resp.Selected) > 0},
 		{"text", resp.Text != ""},
 		{"confirmed", resp.Confirmed != nil},
-		{"data", present(resp.Data)},
+		{"data", len(resp.Data) > 0},
 		{"responses", len(resp.Responses) > 0},
 	}
 	for _, c := range carried {
 		if c.set && !slices.Contains(takes, c.field) {
-			return refuse(CodeInvalid, path+c.field, "does not go with %s on a %s request; %s", resp.Action, r.Type, strayHint(c.field))
+			return refuse(CodeInvalid, c.field, "does not go with %s on a %s request; %s", resp.Action, r.Type, strayHint(c.field))
 		}
 	}
 	return nil
@@ -83,26 +83,22 @@ func strayHint(field string) string {
 }
 
 func checkArgs(resp Response) error {
-	inline, byRef := present(resp.Args), resp.ArgsRef != "" || resp.ArgsDigest != ""
+	inline, byRef := len(resp.Args) > 0, resp.ArgsRef != "" || resp.ArgsDigest != ""
 	switch {
 	case inline && byRef:
 		return refuse(CodeInvalid, "args", "come twice, as args and as args_ref with args_digest; send one of them")
 	case inline:
-		return checkArgsObject(resp.Args)
+		var object map[string]json.RawMessage
+		return within("args", Strict(resp.Args, &object))
 	case resp.ArgsRef == "" && resp.ArgsDigest == "":
 		return refuse(CodeInvalid, "args", "are missing: modify_args needs the arguments to run with, as a JSON object")
 	case resp.ArgsRef == "":
 		return refuse(CodeInvalid, "args_ref", "is missing: args_digest says which arguments, args_ref where they are")
 	}
-	if sum, err := hex.DecodeString(resp.ArgsDigest); err != nil || len(sum) != 32 {
-		return refuse(CodeInvalid, "args_digest", "must be the SHA-256 of the referenced arguments, 64 hexadecimal digits")
+	if sum, err := hex.DecodeString(resp.ArgsDigest); err != nil || len(sum) != 32 || hex.EncodeToString(sum) != resp.ArgsDigest {
+		return refuse(CodeInvalid, "args_digest", "must be the SHA-256 of the referenced arguments, 64 lowercase hexadecimal digits")
 	}
 	return nil
-}
-
-func checkArgsObject(args json.RawMessage) error {
-	var object map[string]json.RawMessage
-	return within("args", Strict(args, &object))
 }
 
 // checkInput asks for words where the chosen option needs them.
@@ -116,8 +112,10 @@ func (r Request) checkInput(resp Response) error {
 	return refuse(CodeInvalid, "feedback", "is missing: option %s needs a few words; put them in feedback or note", quote(found[0].ID))
 }
 
-// present reports whether a JSON value was given; null is the same as nothing.
-func present(raw json.RawMessage) bool {
-	t := bytes.TrimSpace(raw)
-	return len(t) > 0 && string(t) != "null"
+// orNothing makes null, and space around nothing, the same as no value at all.
+func orNothing(raw json.RawMessage) json.RawMessage {
+	if t := bytes.TrimSpace(raw); len(t) == 0 || string(t) == "null" {
+		return nil
+	}
+	return raw
 }

@@ -12,15 +12,15 @@ const MaxIDBytes = 200
 
 // checkTexts checks the words in a response. They reach models, logs and terminals, so they may hold no control
 // characters but tab and line end.
-func checkTexts(path string, r Response) error {
+func checkTexts(r Response) error {
 	for _, id := range []struct{ field, value string }{
 		{"id", string(r.ID)}, {"args_ref", string(r.ArgsRef)}, {"reviewer.id", string(r.Reviewer.ID)},
 	} {
 		if len(id.value) > MaxIDBytes {
-			return refuse(CodeInvalid, path+id.field, "has %d bytes; at most %d are taken", len(id.value), MaxIDBytes)
+			return refuse(CodeInvalid, id.field, "has %d bytes; at most %d are taken", len(id.value), MaxIDBytes)
 		}
 		if strings.ContainsFunc(id.value, unicode.IsControl) {
-			return refuse(CodeInvalid, path+id.field, "has a control character; use letters, digits and punctuation")
+			return refuse(CodeInvalid, id.field, "has a control character; use letters, digits and punctuation")
 		}
 	}
 	for _, t := range []struct {
@@ -32,10 +32,10 @@ func checkTexts(path string, r Response) error {
 		{"note", r.Note, MaxNoteBytes},
 	} {
 		if len(t.value) > t.limit {
-			return refuse(CodeTooLarge, path+t.field, "has %d bytes; at most %d are taken", len(t.value), t.limit)
+			return refuse(CodeTooLarge, t.field, "has %d bytes; at most %d are taken", len(t.value), t.limit)
 		}
 		if bad, ok := oddCharacter(t.value); ok {
-			return refuse(CodeInvalid, path+t.field, "has the character %s; only printable text, tabs and line ends are taken", bad)
+			return refuse(CodeInvalid, t.field, "has the character %s; only printable text, tabs and line ends are taken", bad)
 		}
 	}
 	return nil
