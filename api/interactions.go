@@ -55,7 +55,7 @@ func body[T any](h huma.API, op *huma.Operation) {
 }
 
 type listInteractionsInput struct {
-	paging
+	PageQuery
 	Status string `query:"status" enum:"pending,held,answered,expired,cancelled"`
 	RunID  string `query:"run_id" maxLength:"256"`
 }
@@ -118,9 +118,9 @@ func (s *Server) getInteraction(ctx context.Context, in *interactionPath) (*inte
 }
 
 type respondInput struct {
-	interactionPath
-	Accept      string `header:"Accept"`
-	LastEventID string `header:"Last-Event-ID" maxLength:"20"`
+	ID          interaction.ID `path:"id" maxLength:"512"`
+	Accept      string         `header:"Accept"`
+	LastEventID string         `header:"Last-Event-ID" maxLength:"20"`
 	RawBody     []byte
 }
 

@@ -13,8 +13,8 @@ const (
 	maxScans = 10
 )
 
-// paging is in every list's query.
-type paging struct {
+// PageQuery is in every list's query. It is exported because huma reads embedded structs only if they are.
+type PageQuery struct {
 	PageSize  int    `query:"page_size" minimum:"1" maximum:"200" default:"50" doc:"Items at most"`
 	PageToken string `query:"page_token" maxLength:"4096" doc:"next_page_token of the page before"`
 }

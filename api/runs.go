@@ -35,7 +35,7 @@ type runPath struct {
 }
 
 type listRunsInput struct {
-	paging
+	PageQuery
 	Status    string `query:"status" enum:"running,awaiting_human,paused,completed,failed,aborted"`
 	SessionID string `query:"session_id" maxLength:"128"`
 	Agent     string `query:"agent" maxLength:"128"`
@@ -92,8 +92,8 @@ func (s *Server) getRun(ctx context.Context, in *runPath) (*runOutput, error) {
 }
 
 type listStepsInput struct {
-	runPath
-	paging
+	RunID interaction.RunID `path:"run_id" maxLength:"256"`
+	PageQuery
 }
 
 type stepListOutput struct{ Body StepList }
@@ -117,8 +117,8 @@ func (s *Server) listAgents(context.Context, *struct{}) (*agentListOutput, error
 }
 
 type controlInput struct {
-	runPath
-	Body Control
+	RunID interaction.RunID `path:"run_id" maxLength:"256"`
+	Body  Control
 }
 
 type deliveredOutput struct {
@@ -140,8 +140,8 @@ func (s *Server) control(ctx context.Context, in *controlInput) (*deliveredOutpu
 }
 
 type messageInput struct {
-	runPath
-	Body Message
+	RunID interaction.RunID `path:"run_id" maxLength:"256"`
+	Body  SendMessage
 }
 
 func (s *Server) message(ctx context.Context, in *messageInput) (*deliveredOutput, error) {

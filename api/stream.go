@@ -25,9 +25,9 @@ const eventPage = 100
 const StatusHeader = "Holdpoint-Answer"
 
 type eventsInput struct {
-	runPath
-	LastEventID string `header:"Last-Event-ID" maxLength:"20" doc:"Number of the last event that was received; goes before after"`
-	After       string `query:"after" maxLength:"20" doc:"The same, for a first request"`
+	RunID       interaction.RunID `path:"run_id" maxLength:"256"`
+	LastEventID string            `header:"Last-Event-ID" maxLength:"20" doc:"Number of the last event that was received; goes before after"`
+	After       string            `query:"after" maxLength:"20" doc:"The same, for a first request"`
 }
 
 // events streams a run from its beginning, or from behind the event that the client had last.

@@ -119,8 +119,8 @@ type Control struct {
 	Note   string                  `json:"note,omitempty" doc:"4 KiB at most"`
 }
 
-// Message is the body of POST /v1/runs/{run_id}/messages.
-type Message struct {
+// SendMessage is the body of POST /v1/runs/{run_id}/messages.
+type SendMessage struct {
 	ID   interaction.ResponseID `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"Chosen by the sender: the same id is applied once"`
 	Text string                 `json:"text" minLength:"1" doc:"64 KiB at most"`
 }
