@@ -103,7 +103,7 @@ func prepareEvent(run interaction.RunID, e event.Event) (event.Event, error) {
 	}
 	e.RunID = run
 	e.Time = e.Time.UTC().Truncate(time.Microsecond)
-	e.Salt = make([]byte, saltBytes)
+	e.Salt, e.Inner = make([]byte, saltBytes), ""
 	rand.Read(e.Salt) // never fails: it ends the process instead
 	return e, nil
 }
@@ -116,37 +116,31 @@ func (q queries) insertEvent(ctx context.Context, e event.Event) error {
 	_, err = q.exec(ctx, `INSERT INTO events (run_id, number, type, happened_at, event_key, salt, payload, payload_hash, hash)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.RunID, e.Number, string(e.Type), e.Time.UnixMicro(), sql.NullString{String: e.Key, Valid: e.Key != ""},
-		hex.EncodeToString(e.Salt), payload, event.PayloadHash(e.Salt, e.Payload), e.Hash)
+		hex.EncodeToString(e.Salt), payload, e.Inner, e.Hash)
 	return err
 }
 
-// stored is an event as it is read back.
-type stored struct {
-	event.Event
-	payloadHash string
-	erased      bool // the payload was taken out; payloadHash still verifies the chain
-}
-
-func scanEvent(rows *sql.Rows) (e stored, err error) {
+// scanEvent reads an event back, Inner included, so that event.Verify also takes one whose payload was erased.
+func scanEvent(rows *sql.Rows) (e event.Event, err error) {
 	var at int64
 	var key, salt, payload sql.NullString
-	if err := rows.Scan(&e.RunID, &e.Number, &e.Type, &at, &key, &salt, &payload, &e.payloadHash, &e.Hash); err != nil {
+	if err := rows.Scan(&e.RunID, &e.Number, &e.Type, &at, &key, &salt, &payload, &e.Inner, &e.Hash); err != nil {
 		return e, err
 	}
-	e.Time, e.Key, e.erased = time.UnixMicro(at).UTC(), key.String, !payload.Valid
+	e.Time, e.Key = time.UnixMicro(at).UTC(), key.String
+	if !payload.Valid {
+		return e, nil
+	}
 	if e.Salt, err = hex.DecodeString(salt.String); err != nil {
 		return e, fmt.Errorf("%w: event %d has no readable salt: %w", ErrTampered, e.Number, err)
 	}
 	if e.Payload, err = decodeRaw(payload.String); err != nil {
 		return e, fmt.Errorf("%w: event %d has no readable payload: %w", ErrTampered, e.Number, err)
 	}
-	if e.erased {
-		e.Payload = json.RawMessage("null")
-	}
 	return e, nil
 }
 
-func (q queries) events(ctx context.Context, run interaction.RunID, after int64, limit int) ([]stored, error) {
+func (q queries) events(ctx context.Context, run interaction.RunID, after int64, limit int) ([]event.Event, error) {
 	return all(ctx, q, scanEvent, `SELECT run_id, number, type, happened_at, event_key, salt, payload, payload_hash, hash
 		FROM events WHERE run_id = ? AND number > ? ORDER BY number LIMIT ?`, run, after, limit)
 }
@@ -155,18 +149,11 @@ func (q queries) events(ctx context.Context, run interaction.RunID, after int64,
 const maxEvents = 1000
 
 // Events returns a run's events after a number (0 for all), in order: at most limit, and never more than 1,000. A
-// limit of 0 means 1,000. The payload of an erased event is null.
+// limit of 0 means 1,000. An erased event has no payload.
 func (s *Store) Events(ctx context.Context, run interaction.RunID, after int64, limit int) ([]event.Event, error) {
 	if limit <= 0 || limit > maxEvents {
 		limit = maxEvents
 	}
-	rows, err := s.read().events(ctx, run, after, limit)
-	if err != nil {
-		return nil, in(err, "read the events of run %s", run)
-	}
-	var out []event.Event
-	for _, r := range rows {
-		out = append(out, r.Event)
-	}
-	return out, nil
+	events, err := s.read().events(ctx, run, after, limit)
+	return events, in(err, "read the events of run %s", run)
 }

@@ -98,6 +98,19 @@ func (s *Store) Run(ctx context.Context, id interaction.RunID) (r agent.Run, fou
 	return r, found && err == nil, in(err, "read run %s", id)
 }
 
+// Progress is how far a run has come.
+type Progress struct {
+	Steps     int   // in its transcript
+	LastEvent int64 // number of its newest event
+}
+
+// Progress tells how far a run has come; all zero when it is not there.
+func (s *Store) Progress(ctx context.Context, id interaction.RunID) (p Progress, err error) {
+	_, err = s.read().one(ctx, `SELECT (SELECT COUNT(*) FROM steps WHERE run_id = runs.id), head_number FROM runs WHERE id = ?`,
+		[]any{id}, &p.Steps, &p.LastEvent)
+	return p, in(err, "read the progress of run %s", id)
+}
+
 // RunFilter selects runs; an empty field selects all.
 type RunFilter struct {
 	Status, SessionID, Agent, UserID string

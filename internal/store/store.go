@@ -186,6 +186,9 @@ func (s *Store) attempt(ctx context.Context, fn func(tx *Tx) error) (err error) 
 	}()
 	tx := &Tx{queries: queries{q: t, d: s.dialect}, touched: map[interaction.RunID]bool{}}
 	if err := fn(tx); err != nil {
+		if ctx.Err() != nil && errors.Is(err, sql.ErrTxDone) { // the context's end ended the transaction under fn
+			err = fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
 		return err
 	}
 	done = true

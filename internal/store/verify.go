@@ -44,10 +44,8 @@ func (q queries) verify(ctx context.Context, run interaction.RunID) error {
 		if len(events) == 0 {
 			break
 		}
-		for _, e := range events {
-			if head, err = verifyNext(head, e); err != nil {
-				return fmt.Errorf("%w: %w", ErrTampered, err)
-			}
+		if head, err = event.Verify(head, events); err != nil {
+			return fmt.Errorf("%w: %w", ErrTampered, err)
 		}
 	}
 	if head != want {
@@ -55,21 +53,4 @@ func (q queries) verify(ctx context.Context, run interaction.RunID) error {
 			ErrTampered, run, head.Number, head.Hash, want.Number, want.Hash)
 	}
 	return nil
-}
-
-// verifyNext checks one event after head, also one whose payload was erased.
-func verifyNext(head event.Head, e stored) (event.Head, error) {
-	if !e.erased {
-		if got := event.PayloadHash(e.Salt, e.Payload); got != e.payloadHash {
-			return head, fmt.Errorf("run %s: event %d (%s): the payload was changed", e.RunID, e.Number, e.Type)
-		}
-		return event.Verify(head, []event.Event{e.Event})
-	}
-	if e.Number != head.Number+1 {
-		return head, fmt.Errorf("run %s: event %d follows event %d", e.RunID, e.Number, head.Number)
-	}
-	if event.Hash(head.Hash, e.Number, e.Type, e.Time, e.payloadHash) != e.Hash {
-		return head, fmt.Errorf("run %s: event %d (%s, erased) was changed after it was written", e.RunID, e.Number, e.Type)
-	}
-	return event.Head{Number: e.Number, Hash: e.Hash}, nil
 }
