@@ -1,0 +1,444 @@
+package permission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// evaluation is the deciding of one call.
+type evaluation struct {
+	set     *Set
+	call    Call
+	places  *places
+	args    arguments
+	faults  []string
+	results []outcome
+	paths   []string
+	res     string
+	script  bool // the results are parts to show
+}
+
+// outcome is the decision on one part.
+type outcome struct {
+	effect  Effect
+	text    string
+	reason  string
+	rule    *compiled
+	source  Source
+	matched []*compiled // every deny or ask that matched
+	// final: no grant could change it.
+	final bool
+	// subject and part are kept for suggestions.
+	subject subject
+	part    *part
+}
+
+// Decide answers one call. It never panics: what goes wrong inside asks.
+func (s *Set) Decide(c Call) (d Decision) {
+	defer func() {
+		if recover() != nil {
+			d = Decision{Effect: Ask, Reason: "The call could not be analysed, so a person must decide.",
+				Risk: c.Tool.Risk, Approval: Approval{MaxGrant: GrantNone}}
+			d.Reasons = []Reason{{Effect: Ask, Text: d.Reason, Source: Source{Layer: LayerDefault}}}
+		}
+	}()
+	e := s.evaluate(c)
+	d = e.decision()
+	if d.Effect == Ask && len(e.faults) == 0 && !e.anyFinal() {
+		d.SuggestedPatterns = e.suggestions()
+	}
+	return d
+}
+
+func (s *Set) evaluate(c Call) *evaluation {
+	e := &evaluation{set: s, call: c, places: newPlaces(c), args: decodeArgs(c.Args)}
+	if fault := c.Tool.fault(); fault != "" {
+		e.fault(fault)
+	}
+	e.checkFields()
+	for _, b := range s.broken {
+		if b.concerns(c.Tool) {
+			e.fault(fmt.Sprintf("the %s rule %q cannot be read and might forbid this", b.rule.Effect, b.rule.Pattern))
+			break
+		}
+	}
+	switch c.Tool.Kind {
+	case KindCommand:
+		e.commands()
+	case KindRead, KindWrite:
+		e.files()
+	case KindURL:
+		e.urls()
+	case KindOther, KindMCP:
+		e.others()
+	default:
+		e.fault("the kind of the tool is not known")
+		e.others()
+	}
+	return e
+}
+
+func (e *evaluation) fault(text string) { e.faults = append(e.faults, text) }
+
+func (e *evaluation) anyFinal() bool {
+	return slices.ContainsFunc(e.results, func(o outcome) bool { return o.final })
+}
+
+// checkFields holds the arguments against the tool's closed set of names.
+func (e *evaluation) checkFields() {
+	t := e.call.Tool
+	if e.args.fault != "" {
+		return
+	}
+	for _, m := range e.args.members {
+		switch {
+		case oddText(m.name, "") != "":
+			e.args.fault = "an argument's name contains " + oddText(m.name, "")
+		case t.Field != "" && m.name != t.Field && foldString(m.name) == foldString(t.Field):
+			e.args.fault = fmt.Sprintf("the argument %q differs from %q only in case", m.name, t.Field)
+		case t.Fields != nil && !slices.Contains(t.Fields, m.name):
+			e.args.fault = fmt.Sprintf("the tool has no argument %q", m.name)
+		case slices.Contains(textFields, m.name) && t.Fields != nil && !isText(m.value):
+			e.args.fault = fmt.Sprintf("the argument %q must be text", m.name)
+		}
+	}
+}
+
+// textFields are text in every tool that has a closed set of arguments.
+var textFields = []string{"command", "path", "content", "old", "new", "url", "method"}
+
+func isText(v any) bool { _, ok := v.(string); return ok }
+
+// values are the texts of the tool's main argument; more than one when it is
+// given twice or in another case, which is a fault but must not dodge a deny.
+func (e *evaluation) values(field string) []string {
+	exact, variants := e.args.members.named(field)
+	var out []string
+	for _, v := range append(exact, variants...) {
+		if text, ok := v.(string); ok {
+			out = append(out, text)
+		} else if e.args.fault == "" {
+			e.args.fault = fmt.Sprintf("the argument %q must be text", field)
+		}
+	}
+	if len(out) == 0 {
+		if e.args.fault == "" {
+			e.args.fault = fmt.Sprintf("the argument %q is missing", field)
+		}
+		return []string{""}
+	}
+	return out
+}
+
+func (e *evaluation) files() {
+	for _, v := range e.values(e.call.Tool.Field) {
+		t := e.places.locate(v, e.call.Workspace)
+		e.res = t.clean
+		if t.clean == "" {
+			e.res = v
+		}
+		e.notePath(t)
+		e.judge(pathSubject{e.call.Tool, t, e.places}, nil, t.fault, v)
+	}
+}
+
+func (e *evaluation) notePath(t target) {
+	if t.clean == "" {
+		return
+	}
+	for _, p := range t.both() {
+		if !slices.Contains(e.paths, p) {
+			e.paths = append(e.paths, p)
+		}
+	}
+}
+
+func (e *evaluation) urls() {
+	methods := []string{"GET"}
+	if exact, variants := e.args.members.named("method"); len(exact)+len(variants) > 0 {
+		methods = nil
+		for _, v := range append(exact, variants...) {
+			text, _ := v.(string)
+			methods = append(methods, text)
+		}
+	}
+	headerFault := e.headers()
+	for _, v := range e.values(e.call.Tool.Field) {
+		for _, m := range methods {
+			t := parseTarget(v, m)
+			if t.fault == "" {
+				t.fault = headerFault
+			}
+			e.res = t.method + " " + v
+			s := urlSubject{e.call.Tool, t}
+			if t.private && !e.namesPrivate(t) {
+				e.results = append(e.results, outcome{effect: Deny, text: v, subject: s, source: Source{Layer: LayerProtected},
+					reason: "the host is this machine or a private network, and no rule names it"})
+			}
+			e.judge(s, nil, t.fault, v)
+		}
+	}
+}
+
+// headers finds request headers that change where a request goes or what it
+// does.
+func (e *evaluation) headers() string {
+	exact, variants := e.args.members.named("headers")
+	for _, v := range append(exact, variants...) {
+		o, ok := v.(object)
+		if !ok {
+			return "the headers are not an object"
+		}
+		for _, m := range o {
+			name := foldString(m.name)
+			if name == "host" || name == ":authority" || strings.HasPrefix(name, "x-forwarded") || strings.HasPrefix(name, "proxy-") ||
+				strings.Contains(name, "override") || strings.HasPrefix(name, "x-original") || strings.HasPrefix(name, "x-rewrite") {
+				return fmt.Sprintf("the header %q can send the request elsewhere", m.name)
+			}
+		}
+	}
+	return ""
+}
+
+func (e *evaluation) namesPrivate(t webTarget) bool {
+	for _, r := range slices.Concat(e.set.allows, e.set.asks) {
+		if r.url != nil && e.inScope(r) && r.url.names(t) && (r.tool.permits(e.call.Tool) || r.rule.Effect == Ask && r.tool.forbids(e.call.Tool)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *evaluation) others() {
+	e.res = canonical(e.args.members)
+	fault := ""
+	if e.call.Tool.Consent != ConsentNever {
+		if odd := oddText(e.res, ""); odd != "" {
+			fault = "the arguments contain " + odd
+		}
+	}
+	e.judge(argsSubject{e.call.Tool, e.args.members}, nil, fault, e.res)
+}
+
+func (e *evaluation) commands() {
+	e.script = true
+	for _, v := range e.values(e.call.Tool.Field) {
+		e.res = v
+		p := e.places
+		s := &script{places: p, watch: e.set.watchesFiles}
+		s.script(v, cwd{e.call.Workspace}, nil)
+		if len(s.parts) > maxParts {
+			s.fault("the command has more than %d parts", maxParts)
+		}
+		for _, f := range s.faults {
+			e.fault(f)
+		}
+		writes := false
+		for _, part := range s.parts {
+			e.commandPart(part)
+			writes = writes || part.kind == partWrite
+		}
+		if s.linked && writes {
+			e.fault("the command makes a link and writes a file, which may then be another file")
+		}
+		e.suspected(s)
+		if len(s.parts) == 0 {
+			e.judge(commandSubject{e.call.Tool, &part{}, p}, nil, "there is no command to approve", v)
+		}
+	}
+}
+
+func (e *evaluation) commandPart(p *part) {
+	switch p.kind {
+	case partRead, partWrite:
+		tool := readTool
+		if p.kind == partWrite {
+			tool = writeTool
+		}
+		e.notePath(p.target)
+		e.judge(pathSubject{tool, p.target, e.places}, p, p.target.fault, p.text)
+	case partCommand, partStatement:
+		for _, t := range p.touches {
+			if !t.target.loose {
+				e.notePath(t.target)
+			}
+		}
+		e.judge(commandSubject{e.call.Tool, p, e.places}, p, p.doubt, p.text)
+	}
+}
+
+// suspected tries deny on what was found in text that could not be parsed.
+// Each piece is unwrapped on its own, so that the memory does not grow with
+// the text.
+func (e *evaluation) suspected(s *script) {
+	for _, c := range s.suspects {
+		one := &script{places: e.places, watch: s.watch, depth: maxScripts}
+		w := &walker{script: one}
+		w.suspectRun(c)
+		for _, p := range one.parts {
+			sub := subject(commandSubject{e.call.Tool, p, e.places})
+			if p.kind == partRead || p.kind == partWrite {
+				tool := readTool
+				if p.kind == partWrite {
+					tool = writeTool
+				}
+				sub = pathSubject{tool, p.target, e.places}
+			}
+			for _, r := range e.set.denies {
+				if e.inScope(r) && sub.forbids(r) == yes {
+					e.results = append(e.results, outcome{effect: Deny, text: p.text, rule: r, source: r.rule.Source, matched: []*compiled{r},
+						reason: "a deny rule matches part of the command", subject: sub, part: p})
+					return
+				}
+			}
+		}
+	}
+}
+
+// inScope reports whether a rule is in force for the call. A restriction
+// counts when that is uncertain, a permission does not.
+func (e *evaluation) inScope(r *compiled) bool {
+	rule, c := r.rule, e.call
+	if rule.Effect != Allow {
+		other := rule.UserID != "" && c.UserID != "" && rule.UserID != c.UserID ||
+			rule.SessionID != "" && c.SessionID != "" && rule.SessionID != c.SessionID
+		return !other && (rule.ExpiresAt.IsZero() || c.Now.Before(rule.ExpiresAt))
+	}
+	if !rule.ExpiresAt.IsZero() && (c.Now.IsZero() || !c.Now.Before(rule.ExpiresAt)) {
+		return false
+	}
+	if rule.Source.Layer.stored() && (c.UserID == "" || rule.UserID == "") {
+		return false
+	}
+	if rule.Source.Layer == LayerSession && rule.SessionID == "" {
+		return false
+	}
+	return (rule.UserID == "" || rule.UserID == c.UserID) && (rule.SessionID == "" || rule.SessionID == c.SessionID)
+}
+
+// judge decides on one subject and records the outcome.
+func (e *evaluation) judge(s subject, p *part, fault, text string) {
+	o := outcome{effect: Ask, text: text, subject: s, part: p, source: Source{Layer: LayerDefault}}
+	doubt := ""
+	var asks []*compiled
+	for _, r := range slices.Concat(e.set.denies, e.set.asks) {
+		if !e.inScope(r) {
+			continue
+		}
+		switch s.forbids(r) {
+		case yes:
+			if r.rule.Effect == Deny {
+				o.matched = append(o.matched, r)
+			} else {
+				asks = append(asks, r)
+			}
+		case maybe:
+			if doubt == "" {
+				doubt = fmt.Sprintf("it may be what the %s rule %s is about", r.rule.Effect, r.rule.Pattern)
+			}
+		case no:
+		}
+	}
+	switch {
+	case len(o.matched) > 0:
+		o.decide(Deny, o.matched[0], "a deny rule matches")
+		o.matched = append(o.matched, asks...)
+	case fault != "" || doubt != "":
+		o.matched, o.final = asks, true
+		o.reason = fault
+		if fault == "" {
+			o.reason = doubt
+		}
+	default:
+		e.weigh(&o, asks)
+	}
+	e.results = append(e.results, o)
+}
+
+func (o *outcome) decide(effect Effect, r *compiled, reason string) {
+	o.effect, o.rule, o.reason, o.source = effect, r, reason, r.rule.Source
+}
+
+// weigh decides where no deny and no doubt stands in the way.
+func (e *evaluation) weigh(o *outcome, asks []*compiled) {
+	if len(asks) > 0 {
+		narrowest := GrantUser
+		for _, r := range asks {
+			if r.rule.Approval.MaxGrant.rank() < narrowest.rank() {
+				narrowest = r.rule.Approval.MaxGrant
+			}
+		}
+		if grant := e.grant(o.subject, narrowest); grant != nil {
+			o.decide(Allow, grant, "a stored grant satisfies the ask rule "+asks[0].rule.Pattern)
+			return
+		}
+		o.decide(Ask, asks[0], "an ask rule matches")
+		o.matched, o.final = asks, narrowest.rank() == 0
+		return
+	}
+	if grant := e.grant(o.subject, GrantUser); grant != nil {
+		o.decide(Allow, grant, "a stored grant allows it")
+		return
+	}
+	for _, r := range e.set.allows {
+		if !r.rule.Source.Layer.stored() && e.inScope(r) && o.subject.permits(r) {
+			o.decide(Allow, r, "an allow rule matches")
+			return
+		}
+	}
+	e.byDefault(o)
+}
+
+// grant finds a stored allow for the subject, no wider than the scope.
+func (e *evaluation) grant(s subject, widest GrantScope) *compiled {
+	for _, r := range e.set.allows {
+		if !r.rule.Source.Layer.stored() || widest.rank() == 0 || widest.rank() == 1 && r.rule.SessionID == "" {
+			continue
+		}
+		if e.inScope(r) && s.permits(r) {
+			return r
+		}
+	}
+	return nil
+}
+
+// byDefault applies the tool's own consent where no rule spoke.
+func (e *evaluation) byDefault(o *outcome) {
+	if o.part != nil && o.part.transparent {
+		o.effect, o.reason = Allow, "it only wraps another command, which is judged by itself"
+		return
+	}
+	switch e.call.Tool.Consent {
+	case ConsentNever:
+		o.effect, o.reason = Allow, "the tool needs no consent and no rule matches"
+	case ConsentOutside:
+		s, ok := o.subject.(pathSubject)
+		if ok && e.call.Tool.Kind == KindRead && e.places.inside(s.target) &&
+			!slices.ContainsFunc(s.target.both(), looksSecret) {
+			o.effect, o.reason = Allow, "it reads inside the workspace, and no secret by its name"
+			return
+		}
+		o.reason = "no rule allows it, and it is outside the workspace or looks like a secret"
+	case ConsentAlways:
+		o.reason = e.uncovered(o)
+	default:
+		o.reason = e.uncovered(o)
+	}
+}
+
+func (e *evaluation) uncovered(o *outcome) string {
+	if o.part != nil && o.part.hazard != "" {
+		return "no exact rule allows it: " + o.part.hazard
+	}
+	return "no rule allows it"
+}
+
+// shortest is the smaller of two durations, where zero is none.
+func shortest(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,76 @@
+package permission
+
+import "unicode/utf8"
+
+// finish works out what a deny and an allow need to know about a command.
+func (w *walker) finish(p *part, dirs cwd) {
+	w.doubtWords(p)
+	c := p.cmd
+	p.hazard = hazardOf(c)
+	if name := c.name(); name == "git" {
+		rest, skipped, harmless := gitWords(c)
+		if skipped > 0 {
+			p.forms = append(p.forms, rest)
+			if harmless {
+				p.plain = &rest
+			}
+		}
+		for _, dir := range dirs {
+			if dir == "" && p.hazard == "" {
+				p.hazard = "git runs in a directory that is not known"
+			}
+		}
+	}
+	if w.watch {
+		p.touches = w.touched(c, dirs)
+	}
+}
+
+// doubtWords says why no rule could cover the command's words.
+func (w *walker) doubtWords(p *part) {
+	for _, a := range p.cmd.assigns {
+		if a.dynamic || a.subst {
+			p.doubt = "a variable is set to something only known at run time"
+		}
+	}
+	for i, a := range p.cmd.words {
+		switch {
+		case i == 0 && !a.sure():
+			p.doubt = "the program's name is only known at run time"
+		case i == 0 && a.text == "":
+			p.doubt = "the program's name is empty"
+		case i == 0 && !asciiName(a.text):
+			p.doubt = "the program's name contains characters outside ASCII"
+		case a.dynamic:
+			p.doubt = "the word " + shown(a.text) + " is only known at run time"
+		}
+		if odd := oddWord(a.text); odd != "" {
+			p.doubt = "a word contains " + odd
+		}
+	}
+}
+
+// oddWord looks at a word after unquoting: $'\r' hides what the raw text does
+// not show.
+func oddWord(s string) string {
+	clean := make([]rune, 0, len(s))
+	for _, r := range s {
+		if r == utf8.RuneError {
+			return "bytes that are not valid UTF-8"
+		}
+		if r != opaqueMark {
+			clean = append(clean, r)
+		}
+	}
+	return oddText(string(clean), "\t\n")
+}
+
+func shown(s string) string {
+	out := []rune(s)
+	for i, r := range out {
+		if r == opaqueMark {
+			out[i] = '…'
+		}
+	}
+	return quoteShown(string(out))
+}

@@ -1,0 +1,325 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// places knows the directories of one call and follows symlinks, each path
+// once.
+type places struct {
+	workspace, home string
+	resolve         func(string) (string, error)
+	known           map[string]resolved
+}
+
+type resolved struct {
+	path string
+	err  error
+}
+
+func newPlaces(c Call) *places {
+	return &places{workspace: c.Workspace, home: c.Home, resolve: c.Resolve, known: map[string]resolved{}}
+}
+
+// follow resolves symlinks. A resolver that panics or answers with a relative
+// path counts as failing, which asks.
+func (p *places) follow(clean string) (target string, err error) {
+	if p.resolve == nil || clean == "" {
+		return clean, nil
+	}
+	if r, ok := p.known[clean]; ok {
+		return r.path, r.err
+	}
+	defer func() {
+		if recover() != nil {
+			target, err = "", errors.New("resolving the path failed")
+		}
+		p.known[clean] = resolved{target, err}
+	}()
+	target, err = p.resolve(clean)
+	if err == nil && !path.IsAbs(target) {
+		err = errors.New("the path resolved to something relative")
+	}
+	return path.Clean(target), err
+}
+
+// roots gives a base directory as written and with its symlinks followed.
+func (p *places) roots(b pathBase) []string {
+	dir := ""
+	switch b {
+	case baseRoot:
+		return []string{"/"}
+	case baseWorkspace:
+		dir = p.workspace
+	case baseHome:
+		dir = p.home
+	}
+	if !path.IsAbs(dir) {
+		return nil
+	}
+	dir = path.Clean(dir)
+	out := []string{dir}
+	if real, err := p.follow(dir); err == nil && real != dir {
+		out = append(out, real)
+	}
+	return out
+}
+
+// starts gives the directories a glob is relative to.
+func (p *places) starts(g pathGlob) []string {
+	out := p.roots(g.base)
+	for i := range out {
+		for range g.up {
+			out[i] = path.Dir(out[i])
+		}
+	}
+	return out
+}
+
+// target is one path a call touches, cleaned and with symlinks followed.
+type target struct {
+	shown, clean, real string
+	// fault says why no rule can allow it.
+	fault string
+	// spread marks a whole tree: the path and everything below.
+	spread bool
+	// glob is set when the shell expands the path: the absolute pattern.
+	glob sequence
+	// loose marks a guess, such as the value of an unknown option: it may make
+	// a call ask and never denies.
+	loose bool
+}
+
+// locate turns a written path into a target. dir is what relative paths are
+// relative to.
+func (p *places) locate(written, dir string) target {
+	t := target{shown: written}
+	if odd := oddText(written, ""); odd != "" {
+		t.fault = "the path contains " + odd
+	}
+	abs := written
+	switch {
+	case written == "":
+		t.fault = "the path is empty"
+		return t
+	case written == "~" || strings.HasPrefix(written, "~/"):
+		if !path.IsAbs(p.home) {
+			t.fault = "the home directory is unknown"
+			return t
+		}
+		abs = p.home + written[1:]
+	case strings.HasPrefix(written, "~"):
+		t.fault = "the path starts with ~name, which is not expanded"
+	case unexpanded(written):
+		t.fault = "the path contains an unexpanded variable"
+	case strings.ContainsRune(written, '\\'):
+		t.fault = "the path contains a backslash"
+	}
+	if !path.IsAbs(abs) {
+		if !path.IsAbs(dir) {
+			t.fault = "the directory the path is relative to is unknown"
+			return t
+		}
+		abs = dir + "/" + abs
+	}
+	t.clean = path.Clean(abs)
+	p.followTarget(&t)
+	return t
+}
+
+func (p *places) followTarget(t *target) {
+	if strings.ContainsRune(t.clean, 0) {
+		t.real = t.clean // no file system can hold it
+		return
+	}
+	real, err := p.follow(t.clean)
+	if err != nil {
+		t.real = t.clean
+		if t.fault == "" {
+			t.fault = fmt.Sprintf("the path's symlinks could not be followed (%v)", err)
+		}
+		return
+	}
+	t.real = real
+}
+
+// unexpanded finds $NAME, ${ and $( : some tools expand them and some do not.
+func unexpanded(s string) bool {
+	for i := 0; i+1 < len(s); i++ {
+		if s[i] == '$' && (isWordByte(s[i+1]) || s[i+1] == '{' || s[i+1] == '(') {
+			return true
+		}
+	}
+	return strings.ContainsRune(s, '`')
+}
+
+func (t target) both() []string {
+	if t.real == "" || t.real == t.clean {
+		return []string{t.clean}
+	}
+	return []string{t.clean, t.real}
+}
+
+// below gives what is left of file under dir; whole segments only.
+func below(dir, file string) (string, bool) {
+	if dir == "/" {
+		return strings.TrimPrefix(file, "/"), strings.HasPrefix(file, "/")
+	}
+	if file == dir {
+		return "", true
+	}
+	return strings.CutPrefix(file, dir+"/")
+}
+
+// permits answers for allow: the cleaned and the resolved path must both
+// match, letter for letter.
+func (pp *pathPattern) permits(t target, p *places) bool {
+	if t.fault != "" || t.clean == "" || t.glob != nil || t.spread || t.loose {
+		return false
+	}
+	for _, file := range t.both() {
+		file = norm.NFC.String(file)
+		if !slices.ContainsFunc(pp.globs, func(g pathGlob) bool { return g.holds(file, p) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func (g pathGlob) holds(file string, p *places) bool {
+	for _, root := range p.starts(g) {
+		rest, ok := below(norm.NFC.String(root), file)
+		if ok && g.seq.match([]rune(rest), '/') {
+			return true
+		}
+	}
+	return false
+}
+
+// forbids answers for deny and ask: either path suffices, case is folded, and
+// a tree or a shell glob that could reach a match is a doubt.
+func (pp *pathPattern) forbids(t target, p *places) answer {
+	if t.clean == "" && t.glob == nil {
+		return no
+	}
+	found := no
+	for _, g := range pp.globs {
+		found = max(found, g.forbids(t, p))
+	}
+	if t.loose {
+		found = min(found, maybe)
+	}
+	return found
+}
+
+func (g pathGlob) forbids(t target, p *places) answer {
+	found := no
+	for _, v := range g.spellings(p) {
+		if t.glob != nil {
+			if v.absolute().meets(t.glob, '/') {
+				found = maybe
+			}
+			continue
+		}
+		for _, file := range t.both() {
+			file = foldString(norm.NFC.String(file))
+			if rest, ok := below(v.root, file); ok && v.seq.match([]rune(rest), '/') {
+				return yes
+			}
+			if t.spread && v.absolute().meets(treeOf(file), '/') {
+				found = maybe
+			}
+		}
+	}
+	return found
+}
+
+// spelling is a deny's glob below one concrete directory, folded.
+type spelling struct {
+	root string
+	seq  sequence
+}
+
+// spellings are the glob under its base as written, under the resolved base,
+// and with its literal leading directory resolved: a rule that names a link
+// must also hold for what the link points to.
+func (g pathGlob) spellings(p *places) []spelling {
+	var out []spelling
+	for _, root := range p.starts(g) {
+		out = append(out, spelling{foldString(norm.NFC.String(root)), g.fold})
+		if g.lead == "" {
+			continue
+		}
+		dir := path.Join(root, g.lead)
+		real, err := p.follow(dir)
+		if err == nil && real != dir {
+			out = append(out, spelling{foldString(norm.NFC.String(real)), g.fold[g.tail:]})
+		}
+	}
+	return out
+}
+
+func (s spelling) absolute() sequence {
+	return append(literal(strings.TrimSuffix(s.root, "/")+"/"), s.seq...)
+}
+
+// treeOf is everything below a directory.
+func treeOf(dir string) sequence {
+	q := literal(strings.TrimSuffix(dir, "/") + "/")
+	return append(q, token{op: opDeep})
+}
+
+// inside reports whether both forms of the path lie in the workspace.
+func (p *places) inside(t target) bool {
+	for _, file := range t.both() {
+		if !slices.ContainsFunc(p.roots(baseWorkspace), func(root string) bool {
+			_, ok := below(root, file)
+			return ok
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// secretNames are the base names that hold secrets by convention, in lower
+// case.
+var secretNames = []string{
+	".env*", "*.env", ".netrc", "_netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", ".htpasswd",
+	"*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.asc", "*.gpg",
+	"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*credential*", "*secret*", "*.tfstate", "*.tfvars",
+	"*.ovpn", "*token*", "*password*", "shadow",
+}
+
+// secretDirs are directories whose whole content counts as secret.
+var secretDirs = []string{".ssh", ".aws", ".gnupg", ".kube", ".azure", ".gcloud", ".docker", ".config/gcloud", "secrets", ".secrets"}
+
+var secretGlobs = func() []sequence {
+	var out []sequence
+	for _, s := range secretNames {
+		q, err := parseTextGlob(s)
+		if err == nil {
+			out = append(out, q)
+		}
+	}
+	return out
+}()
+
+// looksSecret reports whether a file's name or directory is one that usually
+// holds secrets.
+func looksSecret(file string) bool {
+	file = foldString(file)
+	for _, dir := range secretDirs {
+		if strings.Contains(file+"/", "/"+dir+"/") {
+			return true
+		}
+	}
+	base := []rune(path.Base(file))
+	return slices.ContainsFunc(secretGlobs, func(q sequence) bool { return q.match(base, 0) })
+}

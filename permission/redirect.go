@@ -1,0 +1,188 @@
+package permission
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// feed is what a redirection puts on standard input.
+func (w *walker) feed(r *syntax.Redirect, in stdin) stdin {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		if r.Hdoc == nil {
+			return stdin{piped: true, known: true}
+		}
+		var b wordBuilder
+		quoted := len(expandWords(r.Word)) == 1 && r.Word.Lit() == "" || strings.ContainsRune(r.Word.Lit(), '\\')
+		if quoted {
+			for _, p := range r.Hdoc.Parts {
+				if l, ok := p.(*syntax.Lit); ok {
+					b.literal(l.Value)
+				} else {
+					b.unknown(false)
+				}
+			}
+		} else {
+			b.parts(r.Hdoc.Parts, true)
+		}
+		doc := b.done()
+		return stdin{piped: true, text: doc.text, known: doc.sure()}
+	case syntax.WordHdoc:
+		doc := buildWord(r.Word.Parts)
+		return stdin{piped: true, text: doc.text, known: doc.sure()}
+	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
+		return stdin{piped: true}
+	default:
+		return in
+	}
+}
+
+// piped is what the left side of a pipe writes, when that is plain from the
+// text: the last command is echo or printf with fixed words.
+func piped(st *syntax.Stmt) stdin {
+	out := stdin{piped: true}
+	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok {
+		st = b.Y
+	}
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok {
+		return out
+	}
+	var words []word
+	for _, a := range call.Args {
+		words = append(words, expandWords(a)...)
+	}
+	if len(words) < 2 || words[0].text != "echo" && words[0].text != "printf" {
+		return out
+	}
+	var texts []string
+	for i, a := range words[1:] {
+		if !a.sure() {
+			return out
+		}
+		if i == 0 && words[0].text == "echo" && strings.Trim(a.text, "-neE") == "" && a.text != "" {
+			continue
+		}
+		texts = append(texts, a.text)
+	}
+	text := strings.Join(texts, " ")
+	decoded, _ := decodeANSI(text)
+	if strings.Contains(text, `\`) || strings.Contains(text, "%") {
+		// The format may be read either way; both are looked at.
+		return stdin{piped: true, text: decoded + "\n" + strings.ReplaceAll(text, "%s", "\n")}
+	}
+	return stdin{piped: true, text: text, known: true}
+}
+
+// redirect adds the file a redirection opens as a part of its own.
+func (w *walker) redirect(r *syntax.Redirect, dirs cwd) {
+	w.nested(r.Word, dirs)
+	if r.Hdoc != nil {
+		w.nested(r.Hdoc, dirs)
+	}
+	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
+		w.fault("a redirection sets the variable %s", r.N.Value)
+	}
+	kind := partWrite
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return
+	case syntax.DplIn, syntax.DplOut:
+		if descriptor(r.Word.Lit()) {
+			return
+		}
+		if r.Op == syntax.DplIn {
+			kind = partRead
+		}
+	case syntax.RdrIn:
+		kind = partRead
+	default:
+		// >, >>, >|, &>, &>> and <> write.
+	}
+	words := expandWords(r.Word)
+	to := words[0]
+	if len(words) == 1 && to.sure() && to.text == "/dev/null" {
+		return
+	}
+	for _, t := range w.targets(to, dirs) {
+		if len(words) != 1 || !to.sure() {
+			t.fault = "the redirection's target is only known at run time"
+		}
+		if strings.HasPrefix(t.clean, "/dev/tcp") || strings.HasPrefix(t.clean, "/dev/udp") {
+			t.fault = "the redirection opens a network connection"
+		}
+		w.add(&part{kind: kind, text: w.text(r), target: t})
+	}
+}
+
+func descriptor(s string) bool {
+	s = strings.TrimSuffix(s, "-")
+	return strings.Trim(s, "0123456789") == ""
+}
+
+// targets places one file word in every directory it may be relative to.
+func (s *script) targets(word word, dirs cwd) []target {
+	text := word.text
+	if !word.tilde && strings.HasPrefix(text, "~") {
+		text = "./" + text
+	}
+	if word.sure() && (strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~")) {
+		dirs = dirs[:1]
+	}
+	var out []target
+	for _, dir := range dirs {
+		if word.sure() {
+			out = append(out, s.exact(text, dir))
+			continue
+		}
+		t := target{shown: strings.ReplaceAll(text, string(opaqueMark), "…"), fault: "the path is only known at run time"}
+		t.glob = s.globOf(word, dir)
+		out = append(out, t)
+	}
+	return out
+}
+
+// exact locates a path the shell has already unquoted: a dollar or backslash
+// in it is the character.
+func (s *script) exact(text, dir string) target {
+	t := s.places.locate(text, dir)
+	if t.clean == "" && dir == "" && text != "" {
+		t.glob = sequence{{op: opDeep}}
+	}
+	return t
+}
+
+// globOf is the absolute pattern of a word that the shell expands, folded.
+func (s *script) globOf(word word, dir string) sequence {
+	q := word.possible.folded()
+	if len(q) > 0 && q[0].op == opLit && q[0].r == '/' {
+		return q
+	}
+	if word.tilde && len(q) > 1 && q[1].op == opLit && q[1].r == '/' && s.places.home != "" {
+		return append(literal(foldString(s.places.home)), q[1:]...)
+	}
+	if dir == "" || word.tilde || len(q) == 0 || q[0].op == opDeep && word.dynamic {
+		return sequence{{op: opDeep}}
+	}
+	for len(q) > 1 && q[0].op == opLit && q[0].r == '.' && q[1].op == opLit && q[1].r == '/' {
+		q = q[2:]
+	}
+	if hasUp(q) {
+		return sequence{{op: opDeep}}
+	}
+	root := strings.TrimSuffix(foldString(path.Clean(dir)), "/")
+	out := append(literal(root+"/"), q...)
+	return out
+}
+
+// hasUp finds .. in a pattern, which can lead anywhere.
+func hasUp(q sequence) bool {
+	for i := 0; i+1 < len(q); i++ {
+		if q[i].op == opLit && q[i].r == '.' && q[i+1].op == opLit && q[i+1].r == '.' {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,228 @@
+package permission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+const maxReasons = 32
+
+// decision combines the outcomes: the strictest decides, a fault asks at
+// best.
+func (e *evaluation) decision() Decision {
+	faults := e.faults
+	if e.args.fault != "" {
+		faults = append([]string{e.args.fault}, faults...)
+		e.faults = faults
+	}
+	d := Decision{Effect: Allow, Resource: e.res, Paths: e.paths, Malformed: e.args.fault != ""}
+	if len(faults) > 0 || len(e.results) == 0 {
+		d.Effect = Ask
+	}
+	for _, o := range e.results {
+		if o.effect.Stricter(d.Effect) {
+			d.Effect = o.effect
+		}
+	}
+	ordered := slices.Clone(e.results)
+	slices.SortStableFunc(ordered, func(a, b outcome) int { return b.effect.rank() - a.effect.rank() })
+	if d.Effect == Ask {
+		for _, f := range faults {
+			d.addReason(Reason{Effect: Ask, Text: sentence(f), Source: Source{Layer: LayerDefault}})
+		}
+	}
+	for _, o := range ordered {
+		d.addOutcome(o, e.script)
+	}
+	if d.Effect == Deny {
+		for _, f := range faults {
+			d.addReason(Reason{Effect: Ask, Text: sentence(f), Source: Source{Layer: LayerDefault}})
+		}
+	}
+	e.conclude(&d, ordered)
+	return d
+}
+
+// conclude fills what follows from the effect: the sentence, the rule, the
+// risk, and how to ask.
+func (e *evaluation) conclude(d *Decision, ordered []outcome) {
+	d.Reason = "No rule allows this call."
+	if len(d.Reasons) > 0 {
+		d.Reason = d.Reasons[0].Text
+	}
+	if len(ordered) > 0 && ordered[0].effect == d.Effect && ordered[0].rule != nil && (d.Effect != Ask || len(e.faults) == 0) {
+		rule := ordered[0].rule.rule
+		d.Matched = &rule
+	}
+	d.Risk = e.call.Tool.Risk
+	for _, o := range ordered {
+		for _, r := range o.matched {
+			if r.rule.Risk.rank() > d.Risk.rank() {
+				d.Risk = r.rule.Risk
+			}
+		}
+	}
+	if e.script {
+		d.Parts = partsOf(e.results)
+	}
+	if d.Effect == Ask {
+		d.Approval = e.approval()
+	}
+}
+
+func (d *Decision) addReason(r Reason) {
+	if len(d.Reasons) >= maxReasons || slices.ContainsFunc(d.Reasons, func(have Reason) bool {
+		return have.Text == r.Text && have.RuleID == r.RuleID && have.Rule == r.Rule
+	}) {
+		return
+	}
+	d.Reasons = append(d.Reasons, r)
+}
+
+// addOutcome gives the deciding rule of an outcome, and after it the others
+// that matched.
+func (d *Decision) addOutcome(o outcome, named bool) {
+	text := o.reason
+	if o.rule != nil {
+		text += ": " + o.rule.rule.Pattern
+	}
+	if named && o.text != "" {
+		text = shortened(o.text) + ": " + text
+	} else {
+		text = sentence(text)
+	}
+	r := Reason{Effect: o.effect, Text: text, Source: o.source}
+	if o.rule != nil {
+		r.Rule, r.RuleID = o.rule.rule.Pattern, o.rule.rule.ID
+	}
+	d.addReason(r)
+	for _, m := range o.matched {
+		if m != o.rule {
+			d.addReason(Reason{Effect: m.rule.Effect, Text: sentence(fmt.Sprintf("the %s rule %s matches too", m.rule.Effect, m.rule.Pattern)),
+				Rule: m.rule.Pattern, RuleID: m.rule.ID, Source: m.rule.Source})
+		}
+	}
+}
+
+func partsOf(results []outcome) []Part {
+	var out []Part
+	for _, o := range results {
+		if len(out) == maxParts {
+			break
+		}
+		p := Part{Text: o.text, Effect: o.effect, Reason: o.reason}
+		if o.rule != nil {
+			p.Rule = o.rule.rule.Pattern
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// approval merges how the matching ask rules want to be asked.
+func (e *evaluation) approval() Approval {
+	a := Approval{MaxGrant: GrantUser}
+	if len(e.faults) > 0 || e.anyFinal() {
+		a.MaxGrant = GrantNone
+	}
+	limited := false
+	for _, o := range e.results {
+		for _, r := range o.matched {
+			if r.rule.Effect == Ask {
+				limited = a.merge(r.rule.Approval, limited)
+			}
+		}
+	}
+	return a
+}
+
+// merge takes the stricter of every setting. limited tells whether reviewers
+// have been named already.
+func (a *Approval) merge(b Approval, limited bool) bool {
+	a.Quorum = max(a.Quorum, b.Quorum)
+	a.ExcludeRequester = a.ExcludeRequester || b.ExcludeRequester
+	if t := shortest(a.Timeout, b.Timeout); t != a.Timeout || a.OnTimeout == "" {
+		a.Timeout = t
+		if b.OnTimeout != "" {
+			a.OnTimeout = b.OnTimeout
+		}
+	}
+	if b.MaxGrant.rank() < a.MaxGrant.rank() {
+		a.MaxGrant = b.MaxGrant
+		if a.MaxGrant == GrantUnset {
+			a.MaxGrant = GrantNone
+		}
+	}
+	if len(b.Reviewers) == 0 {
+		return limited
+	}
+	if !limited {
+		a.Reviewers = slices.Clone(b.Reviewers)
+		return true
+	}
+	both := slices.DeleteFunc(slices.Clone(a.Reviewers), func(r string) bool { return !slices.Contains(b.Reviewers, r) })
+	if len(both) == 0 {
+		both = []string{"group:admin"}
+	}
+	a.Reviewers = both
+	return true
+}
+
+// sentence makes a reason one plain sentence.
+func sentence(s string) string {
+	for i, r := range s {
+		return string(unicode.ToUpper(r)) + s[i+len(string(r)):] + "."
+	}
+	return s
+}
+
+func shortened(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if rs := []rune(s); len(rs) > 80 {
+		return string(rs[:77]) + "…"
+	}
+	return s
+}
+
+// Explain writes a decision in plain words for a terminal.
+func Explain(d Decision) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", d.Effect, visible(d.Reason))
+	if d.Matched != nil {
+		fmt.Fprintf(&b, "  rule: %s %s", d.Matched.Effect, visible(d.Matched.Pattern))
+		if at := place(d.Matched.Source); at != "" {
+			fmt.Fprintf(&b, " (%s)", strings.TrimSuffix(at, ": "))
+		}
+		b.WriteByte('\n')
+	}
+	for _, p := range d.Parts {
+		fmt.Fprintf(&b, "  %-5s %s: %s\n", p.Effect, visible(shortened(p.Text)), visible(p.Reason))
+	}
+	for _, r := range d.Reasons[min(1, len(d.Reasons)):] {
+		if len(d.Parts) == 0 {
+			fmt.Fprintf(&b, "  also: %s\n", visible(r.Text))
+		}
+	}
+	if d.Risk != "" {
+		fmt.Fprintf(&b, "  risk: %s\n", d.Risk)
+	}
+	for _, s := range d.SuggestedPatterns {
+		fmt.Fprintf(&b, "  could be allowed by: %s\n", visible(s))
+	}
+	return b.String()
+}
+
+// visible shows characters that a terminal would hide or obey as escapes.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		if oddRune(r) != "" {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}

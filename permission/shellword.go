@@ -1,0 +1,255 @@
+package permission
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxBraceWords bounds what the braces of one word may multiply to.
+const maxBraceWords = 256
+
+// expandWords turns one parsed word into the words it becomes: braces first,
+// as bash does.
+func expandWords(w *syntax.Word) []word {
+	if !mayHaveBraces(w) {
+		return []word{buildWord(w.Parts)}
+	}
+	split := &syntax.Word{Parts: append([]syntax.WordPart(nil), w.Parts...)}
+	if !syntax.SplitBraces(split) {
+		return []word{buildWord(w.Parts)}
+	}
+	if braceCount(split.Parts) > maxBraceWords {
+		return []word{unknownWord()}
+	}
+	var out []word
+	for _, e := range expand.Braces(split) {
+		// The empty alternative of {rm,} leaves no word behind.
+		if w := buildWord(e.Parts); w.text != "" || hasQuotes(e.Parts) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func hasQuotes(parts []syntax.WordPart) bool {
+	for _, p := range parts {
+		if _, ok := p.(*syntax.Lit); !ok {
+			return true
+		}
+	}
+	return false
+}
+
+func unknownWord() word {
+	return word{text: string(opaqueMark), possible: sequence{{op: opDeep}}, dynamic: true, open: true}
+}
+
+func mayHaveBraces(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		if l, ok := p.(*syntax.Lit); ok && strings.ContainsAny(l.Value, "{}") {
+			return true
+		}
+	}
+	return false
+}
+
+// braceCount bounds the words a split word expands to, without expanding it.
+func braceCount(parts []syntax.WordPart) int {
+	n := 1
+	for _, p := range parts {
+		b, ok := p.(*syntax.BraceExp)
+		if !ok {
+			continue
+		}
+		sum := 0
+		if b.Sequence {
+			sum = sequenceCount(b)
+		} else {
+			for _, e := range b.Elems {
+				sum += braceCount(e.Parts)
+			}
+		}
+		if n *= max(sum, 1); n > maxBraceWords {
+			return maxBraceWords + 1
+		}
+	}
+	return n
+}
+
+func sequenceCount(b *syntax.BraceExp) int {
+	ends := [2]int{}
+	for i := range ends {
+		text := b.Elems[i].Lit()
+		v, ok := parseNumber(strings.TrimLeft(strings.TrimPrefix(text, "+"), "0"))
+		switch {
+		case strings.Trim(text, "+-0") == "":
+			ends[i] = 0
+		case ok && v.IsInt() && v.Num().IsInt64():
+			f, _ := v.Float64()
+			if f > 1e6 || f < -1e6 {
+				return maxBraceWords + 1
+			}
+			ends[i] = int(f)
+		case len(text) == 1:
+			ends[i] = int(text[0])
+		default:
+			return maxBraceWords + 1
+		}
+	}
+	return max(ends[0]-ends[1], ends[1]-ends[0]) + 1
+}
+
+// wordBuilder collects the pieces of one word.
+type wordBuilder struct {
+	text strings.Builder
+	seq  sequence
+	w    word
+	// brace: an unquoted { was left over, so a comma or .. after it may expand
+	// by rules that differ between shells.
+	brace bool
+}
+
+func buildWord(parts []syntax.WordPart) word {
+	var b wordBuilder
+	b.parts(parts, false)
+	return b.done()
+}
+
+func (b *wordBuilder) done() word {
+	b.w.text = b.text.String()
+	if !b.w.sure() {
+		b.w.possible = b.seq
+	}
+	return b.w
+}
+
+func (b *wordBuilder) first() bool { return b.text.Len() == 0 }
+
+func (b *wordBuilder) char(r rune) {
+	b.text.WriteRune(r)
+	b.seq = append(b.seq, token{op: opLit, r: r})
+}
+
+func (b *wordBuilder) literal(s string) {
+	// Through the string, so that an invalid byte stays one character.
+	for _, r := range s {
+		b.char(r)
+	}
+}
+
+func (b *wordBuilder) globChar(r rune, op opcode) {
+	b.w.open = b.w.open || b.first()
+	b.w.glob = true
+	b.text.WriteRune(r)
+	b.seq = append(b.seq, token{op: op})
+}
+
+func (b *wordBuilder) unknown(subst bool) {
+	b.w.open = b.w.open || b.first()
+	if subst {
+		b.w.subst = true
+	} else {
+		b.w.dynamic = true
+	}
+	b.text.WriteRune(opaqueMark)
+	b.seq = append(b.seq, token{op: opDeep})
+}
+
+func (b *wordBuilder) parts(parts []syntax.WordPart, quoted bool) {
+	for i, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			if quoted {
+				b.quotedLit(p.Value)
+			} else {
+				b.lit(p.Value, i == 0)
+			}
+		case *syntax.SglQuoted:
+			if !p.Dollar {
+				b.literal(p.Value)
+				continue
+			}
+			b.ansi(p.Value)
+		case *syntax.DblQuoted:
+			if p.Dollar {
+				// $"…" is looked up in a translation catalogue.
+				b.unknown(false)
+				continue
+			}
+			b.parts(p.Parts, true)
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			b.unknown(true)
+		default:
+			// Parameters, arithmetic, extended globs: not resolvable.
+			b.unknown(false)
+		}
+	}
+}
+
+func (b *wordBuilder) ansi(s string) {
+	text, sure := decodeANSI(s)
+	b.literal(text)
+	if !sure || !utf8.ValidString(text) {
+		b.w.dynamic = true
+	}
+}
+
+// lit is unquoted text: backslashes quote, * ? [ are file globs.
+func (b *wordBuilder) lit(s string, start bool) {
+	rs := []rune(s)
+	for i := 0; i < len(rs); i++ {
+		switch r := rs[i]; r {
+		case '\\':
+			if i++; i < len(rs) && rs[i] != '\n' {
+				b.char(rs[i])
+			}
+		case '*':
+			b.globChar(r, opDeep)
+		case '?':
+			b.globChar(r, opOne)
+		case '[':
+			if strings.ContainsRune(string(rs[i:]), ']') && i+1 < len(rs) {
+				b.globChar(r, opDeep)
+			} else {
+				b.char(r)
+			}
+		case '{':
+			b.brace = true
+			b.char(r)
+		case ',', '.':
+			if b.brace && (r == ',' || i+1 < len(rs) && rs[i+1] == '.') {
+				b.w.dynamic = true
+			}
+			b.char(r)
+		case '~':
+			if start && i == 0 {
+				b.w.tilde = true
+			}
+			b.char(r)
+		default:
+			b.char(r)
+		}
+	}
+}
+
+// quotedLit is text in double quotes: a backslash quotes only what is special
+// there.
+func (b *wordBuilder) quotedLit(s string) {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
+			if i++; s[i] != '\n' {
+				b.char(rune(s[i]))
+			}
+			continue
+		}
+		end := i + 1
+		for end < len(s) && s[end] != '\\' {
+			end++
+		}
+		b.literal(s[i:end])
+		i = end - 1
+	}
+}

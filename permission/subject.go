@@ -1,0 +1,165 @@
+package permission
+
+// subject is one thing a call does, as rules see it.
+type subject interface {
+	// forbids relates a deny or ask rule to it.
+	forbids(r *compiled) answer
+	// permits reports whether an allow rule covers it.
+	permits(r *compiled) bool
+}
+
+// commandSubject is one simple command or statement of a command line.
+type commandSubject struct {
+	tool   Tool
+	part   *part
+	places *places
+}
+
+func (s commandSubject) forbids(r *compiled) answer {
+	found := s.forbidsFiles(r)
+	if !r.tool.forbids(s.tool) {
+		return found
+	}
+	if r.bare {
+		return yes
+	}
+	if r.cmd == nil {
+		// A pattern that can't be read as a command may have meant anything.
+		return max(found, maybe)
+	}
+	found = max(found, r.cmd.forbids(s.part.cmd))
+	for _, c := range s.part.forms {
+		found = max(found, r.cmd.forbids(c))
+	}
+	for _, c := range s.part.inner {
+		if found == no && r.cmd.forbids(c) != no {
+			found = maybe
+		}
+	}
+	return found
+}
+
+// forbidsFiles lets rules about files reach the files a command opens.
+func (s commandSubject) forbidsFiles(r *compiled) answer {
+	found := no
+	for _, t := range s.part.touches {
+		tool := readTool
+		if t.write {
+			tool = writeTool
+		}
+		if !r.tool.forbids(tool) {
+			continue
+		}
+		switch {
+		case r.bare && !t.target.loose:
+			return yes
+		case r.bare:
+		case r.path == nil:
+			found = max(found, maybe)
+		default:
+			found = max(found, r.path.forbids(t.target, s.places))
+		}
+	}
+	return found
+}
+
+func (s commandSubject) permits(r *compiled) bool {
+	if !r.tool.permits(s.tool) {
+		return false
+	}
+	if r.bare {
+		return true
+	}
+	if r.cmd == nil || s.part.bareOnly {
+		return false
+	}
+	for p := s.part.parent; p != nil; p = p.parent {
+		// An exact rule for a wrapper spells what is inside it too.
+		if r.cmd.exact && p.covered(r) {
+			return true
+		}
+	}
+	return (r.cmd.exact || s.part.hazard == "") && s.part.covered(r)
+}
+
+func (p *part) covered(r *compiled) bool {
+	return r.cmd.permits(p.cmd) || p.plain != nil && r.cmd.permits(*p.plain)
+}
+
+// pathSubject is one file that is read or written.
+type pathSubject struct {
+	tool   Tool
+	target target
+	places *places
+}
+
+func (s pathSubject) forbids(r *compiled) answer {
+	general := readTool
+	if s.tool.Kind == KindWrite {
+		general = writeTool
+	}
+	if !r.tool.forbids(s.tool) && !r.tool.forbids(general) {
+		return no
+	}
+	switch {
+	case r.bare:
+		return yes
+	case r.path == nil:
+		return maybe
+	default:
+		return r.path.forbids(s.target, s.places)
+	}
+}
+
+func (s pathSubject) permits(r *compiled) bool {
+	if !r.tool.permits(s.tool) {
+		return false
+	}
+	return r.bare || r.path != nil && r.path.permits(s.target, s.places)
+}
+
+// urlSubject is one request.
+type urlSubject struct {
+	tool   Tool
+	target webTarget
+}
+
+func (s urlSubject) forbids(r *compiled) answer {
+	switch {
+	case !r.tool.forbids(s.tool):
+		return no
+	case r.bare:
+		return yes
+	case r.url == nil:
+		return maybe
+	default:
+		return r.url.forbids(s.target)
+	}
+}
+
+func (s urlSubject) permits(r *compiled) bool {
+	return r.tool.permits(s.tool) && (r.bare || r.url != nil && r.url.permits(s.target))
+}
+
+// argsSubject is a call judged by its arguments as a whole.
+type argsSubject struct {
+	tool Tool
+	args object
+}
+
+func (s argsSubject) forbids(r *compiled) answer {
+	switch {
+	case !r.tool.forbids(s.tool):
+		return no
+	case r.bare:
+		return yes
+	case r.args == nil:
+		return maybe
+	default:
+		return r.args.forbids(s.args)
+	}
+}
+
+func (s argsSubject) permits(r *compiled) bool {
+	return r.tool.permits(s.tool) && (r.bare || r.args != nil && r.args.permits(s.args))
+}

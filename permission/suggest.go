@@ -1,0 +1,3 @@
+package permission
+
+func (e *evaluation) suggestions() []string { return nil }

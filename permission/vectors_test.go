@@ -1,0 +1,117 @@
+package permission
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path"
+	"strings"
+	"testing"
+	"time"
+)
+
+// vector is one worked case: rules, a call, and the right decision.
+type vector struct {
+	ID    string `json:"id"`
+	Rules struct {
+		Allow, Deny, Ask []string
+	} `json:"rules"`
+	Tool    string          `json:"tool"`
+	Args    json.RawMessage `json:"args"`
+	ArgsRaw string          `json:"args_raw"`
+	Cwd     string          `json:"cwd"`
+	Home    string          `json:"home"`
+	FS      struct {
+		Symlinks map[string]string `json:"symlinks"`
+	} `json:"fs"`
+	Expect Effect `json:"expect"`
+	Why    string `json:"why"`
+}
+
+func loadVectors(t testing.TB) []vector {
+	t.Helper()
+	f, err := os.Open("testdata/vectors.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var out []vector
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var v vector
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, v)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// rulesOf builds policy rules from plain patterns.
+func rulesOf(allow, deny, ask []string) []Rule {
+	var out []Rule
+	add := func(effect Effect, patterns []string) {
+		for _, p := range patterns {
+			out = append(out, Rule{Effect: effect, Pattern: p, Source: Source{Layer: LayerPolicy}})
+		}
+	}
+	add(Allow, allow)
+	add(Deny, deny)
+	add(Ask, ask)
+	return out
+}
+
+// links resolves symlinks the way a file system would, in every component.
+func links(table map[string]string) func(string) (string, error) {
+	return func(p string) (string, error) {
+		for range 40 {
+			next := p
+			prefix := ""
+			for segment := range strings.SplitSeq(strings.Trim(p, "/"), "/") {
+				prefix += "/" + segment
+				if to, ok := table[prefix]; ok {
+					next = path.Clean(to + strings.TrimPrefix(p, prefix))
+					break
+				}
+			}
+			if next == p {
+				break
+			}
+			p = next
+		}
+		return p, nil
+	}
+}
+
+func (v vector) call() Call {
+	c := Call{Tool: BuiltinTool(v.Tool), Args: v.Args, Workspace: v.Cwd, Home: v.Home,
+		Resolve: links(v.FS.Symlinks), Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	if v.ArgsRaw != "" {
+		c.Args = []byte(v.ArgsRaw)
+	}
+	if c.Workspace == "" {
+		c.Workspace = "/work/repo"
+	}
+	if c.Home == "" {
+		c.Home = "/home/dev"
+	}
+	return c
+}
+
+func TestVectors(t *testing.T) {
+	t.Parallel()
+	for _, v := range loadVectors(t) {
+		t.Run(v.ID, func(t *testing.T) {
+			t.Parallel()
+			set, _, _ := Compile(rulesOf(v.Rules.Allow, v.Rules.Deny, v.Rules.Ask))
+			d := set.Decide(v.call())
+			if d.Effect != v.Expect {
+				t.Errorf("%s %s\nrules %v\ngot %s want %s: %s\n%s", v.Tool, v.Args, v.Rules, d.Effect, v.Expect, v.Why, Explain(d))
+			}
+		})
+	}
+}

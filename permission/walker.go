@@ -1,0 +1,384 @@
+package permission
+
+import (
+	"path"
+	"strings"
+	"unicode"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// walker goes through one parsed script in the order of execution, keeping
+// track of the directory.
+type walker struct {
+	*script
+	source string
+	parent *part
+	depth  int
+}
+
+func (w *walker) stmts(list []*syntax.Stmt, dirs cwd) flow {
+	f := stay(dirs)
+	for _, st := range list {
+		f = w.stmt(st, f.any, stdin{})
+	}
+	return f
+}
+
+// stdin is what is piped into a statement.
+type stdin struct {
+	piped bool
+	text  string // the text, when it is known
+	known bool
+}
+
+func (w *walker) stmt(st *syntax.Stmt, dirs cwd, in stdin) flow {
+	if w.depth++; w.depth > maxNesting {
+		w.fault("the command nests more than %d deep", maxNesting)
+	}
+	defer func() { w.depth-- }()
+	for _, r := range st.Redirs {
+		in = w.feed(r, in)
+	}
+	var f flow
+	if st.Cmd == nil {
+		w.add(&part{kind: partStatement, text: w.text(st), bareOnly: true})
+		f = stay(dirs)
+	} else {
+		f = w.command(st.Cmd, dirs, in)
+	}
+	for _, r := range st.Redirs {
+		w.redirect(r, dirs)
+	}
+	if st.Background || st.Coprocess {
+		return stay(dirs)
+	}
+	if st.Negated {
+		return stay(f.any)
+	}
+	return f
+}
+
+func (w *walker) command(c syntax.Command, dirs cwd, in stdin) flow {
+	switch c := c.(type) {
+	case *syntax.CallExpr:
+		return w.call(c, dirs, in)
+	case *syntax.BinaryCmd:
+		return w.binary(c, dirs, in)
+	case *syntax.Block:
+		return w.stmtsWith(c.Stmts, dirs, in)
+	case *syntax.Subshell:
+		w.stmtsWith(c.Stmts, dirs, in)
+		return stay(dirs)
+	case *syntax.IfClause:
+		return w.ifClause(c, dirs)
+	case *syntax.WhileClause:
+		return w.loop(dirs, c.Cond, c.Do)
+	case *syntax.ForClause:
+		w.forHead(c, dirs)
+		return w.loop(dirs, nil, c.Do)
+	case *syntax.CaseClause:
+		return w.caseClause(c, dirs)
+	case *syntax.TimeClause:
+		if c.Stmt == nil {
+			return stay(dirs)
+		}
+		return w.stmt(c.Stmt, dirs, in)
+	case *syntax.CoprocClause:
+		w.stmt(c.Stmt, dirs, in)
+		return stay(dirs)
+	case *syntax.FuncDecl:
+		w.add(&part{kind: partStatement, text: w.text(c), bareOnly: true})
+		after := w.stmt(c.Body, dirs, stdin{})
+		if len(after.any) != len(dirs) {
+			// It may be called from anywhere later.
+			return stay(cwd{""})
+		}
+		return stay(dirs)
+	default:
+		w.statement(c, dirs)
+		return stay(dirs)
+	}
+}
+
+func (w *walker) stmtsWith(list []*syntax.Stmt, dirs cwd, in stdin) flow {
+	f := stay(dirs)
+	for _, st := range list {
+		f = w.stmt(st, f.any, in)
+	}
+	return f
+}
+
+func (w *walker) binary(c *syntax.BinaryCmd, dirs cwd, in stdin) flow {
+	switch c.Op {
+	case syntax.AndStmt:
+		x := w.stmt(c.X, dirs, in)
+		y := w.stmt(c.Y, x.ok, in)
+		return flow{y.ok, x.any.plus(y.any)}
+	case syntax.OrStmt:
+		x := w.stmt(c.X, dirs, in)
+		y := w.stmt(c.Y, x.any, in)
+		return flow{x.ok.plus(y.ok), x.any.plus(y.any)}
+	default:
+		w.stmt(c.X, dirs, in)
+		w.stmt(c.Y, dirs, piped(c.X))
+		return stay(dirs)
+	}
+}
+
+func (w *walker) ifClause(c *syntax.IfClause, dirs cwd) flow {
+	cond := w.stmts(c.Cond, dirs)
+	then := w.stmts(c.Then, cond.any)
+	all := cond.any.plus(then.any)
+	if c.Else != nil {
+		if w.depth++; w.depth > maxNesting {
+			w.fault("the command nests more than %d deep", maxNesting)
+		}
+		other := w.ifClause(c.Else, cond.any)
+		w.depth--
+		all = all.plus(other.any)
+	}
+	return stay(all)
+}
+
+// loop walks the body once. When it moves, the second round starts elsewhere.
+func (w *walker) loop(dirs cwd, cond, body []*syntax.Stmt) flow {
+	c := w.stmts(cond, dirs)
+	b := w.stmts(body, c.any)
+	all := dirs.plus(c.any).plus(b.any)
+	if len(all) > len(dirs) {
+		w.fault("a loop changes the directory")
+	}
+	return stay(all)
+}
+
+func (w *walker) caseClause(c *syntax.CaseClause, dirs cwd) flow {
+	w.nested(c.Word, dirs)
+	all := dirs
+	for _, item := range c.Items {
+		for _, pattern := range item.Patterns {
+			w.nested(pattern, dirs)
+		}
+		all = all.plus(w.stmts(item.Stmts, all).any)
+	}
+	return stay(all)
+}
+
+// forHead checks what a loop's head does: arithmetic, or setting a variable
+// that programs read.
+func (w *walker) forHead(c *syntax.ForClause, dirs cwd) {
+	switch l := c.Loop.(type) {
+	case *syntax.WordIter:
+		for _, item := range l.Items {
+			w.nested(item, dirs)
+		}
+		name := l.Name.Value
+		if strings.ContainsFunc(name, unicode.IsUpper) || strings.HasSuffix(name, "_proxy") {
+			w.add(&part{kind: partStatement, text: "for " + name, bareOnly: true})
+		}
+	case *syntax.CStyleLoop:
+		w.statement(l, dirs)
+	}
+}
+
+// statement is a part that is no program: [[ ]], (( )), let, declare and the
+// arithmetic of a for loop.
+func (w *walker) statement(n syntax.Node, dirs cwd) {
+	w.nested(n, dirs)
+	p := &part{kind: partStatement, text: w.text(n)}
+	switch n := n.(type) {
+	case *syntax.DeclClause:
+		p.kind = partCommand
+		p.cmd.words = append(p.cmd.words, plainWord(n.Variant.Value))
+		for _, a := range n.Args {
+			p.cmd.words = append(p.cmd.words, assignWord(a))
+		}
+		w.hiddenText(p)
+		w.finish(p, dirs)
+	default:
+		for _, f := range strings.Fields(p.text) {
+			p.cmd.words = append(p.cmd.words, plainWord(f))
+		}
+		if unresolved(n) {
+			p.doubt = "it contains something that is only known at run time"
+		}
+		if strings.Contains(p.text, "$(") || strings.Contains(p.text, "`") {
+			w.suspect(p.text)
+		}
+	}
+	w.add(p)
+}
+
+// unresolved reports whether a node contains anything the shell computes.
+func unresolved(n syntax.Node) bool {
+	found := false
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n.(type) {
+		case *syntax.ParamExp, *syntax.CmdSubst, *syntax.ArithmExp, *syntax.ProcSubst, *syntax.ExtGlob:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// nested finds the commands inside substitutions, however deep in the words.
+func (w *walker) nested(n syntax.Node, dirs cwd) {
+	if n == nil {
+		return
+	}
+	w.depth++
+	defer func() { w.depth-- }()
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			w.inside(n.Stmts, dirs)
+			return false
+		case *syntax.ProcSubst:
+			w.inside(n.Stmts, dirs)
+			return false
+		case *syntax.ArithmExp:
+			// $[ ] and $(( )) evaluate subscripts found in quoted text.
+			if text := w.text(n); strings.ContainsAny(text, "'\"") {
+				w.suspect(text)
+			}
+		}
+		return true
+	})
+}
+
+// inside walks a substitution. $(<file) is a redirection alone and only reads,
+// which its redirection part says.
+func (w *walker) inside(list []*syntax.Stmt, dirs cwd) {
+	if len(list) == 1 && list[0].Cmd == nil && len(list[0].Redirs) == 1 && list[0].Redirs[0].Op == syntax.RdrIn {
+		w.redirect(list[0].Redirs[0], dirs)
+		return
+	}
+	w.stmts(list, dirs)
+}
+
+func (w *walker) text(n syntax.Node) string {
+	from, to := n.Pos().Offset(), n.End().Offset()
+	if from > to || int(to) > len(w.source) {
+		return ""
+	}
+	return w.source[from:to]
+}
+
+func (w *walker) add(p *part) *part {
+	if p.parent == nil {
+		p.parent = w.parent
+	}
+	w.parts = append(w.parts, p)
+	return p
+}
+
+func assignWord(a *syntax.Assign) word {
+	var b wordBuilder
+	if a.Name != nil {
+		b.literal(a.Name.Value)
+	}
+	if a.Index != nil {
+		b.unknown(false)
+	}
+	if a.Naked {
+		if a.Value != nil {
+			b.parts(a.Value.Parts, false)
+		}
+		return b.done()
+	}
+	if a.Append {
+		b.char('+')
+	}
+	b.char('=')
+	if a.Array != nil {
+		b.unknown(false)
+	}
+	if a.Value != nil {
+		b.parts(a.Value.Parts, false)
+	}
+	v := b.done()
+	// A value is not split and not a file glob.
+	v.glob = false
+	return v
+}
+
+// call is a simple command, or a bare assignment.
+func (w *walker) call(c *syntax.CallExpr, dirs cwd, in stdin) flow {
+	p := &part{kind: partCommand, text: w.text(c)}
+	for _, a := range c.Assigns {
+		w.nested(a, dirs)
+		p.cmd.assigns = append(p.cmd.assigns, assignWord(a))
+	}
+	for _, arg := range c.Args {
+		w.nested(arg, dirs)
+		p.cmd.words = append(p.cmd.words, expandWords(arg)...)
+	}
+	if len(p.cmd.words) == 0 {
+		p.kind = partStatement
+		w.doubtWords(p)
+		w.add(p)
+		return stay(dirs)
+	}
+	return w.run(p, dirs, in)
+}
+
+// run judges one simple command's words and what they start.
+func (w *walker) run(p *part, dirs cwd, in stdin) flow {
+	w.finish(p, dirs)
+	w.add(p)
+	w.unwrap(p, dirs, in)
+	w.linked = w.linked || p.cmd.name() == "ln"
+	return w.moved(p, dirs)
+}
+
+// moved follows cd.
+func (w *walker) moved(p *part, dirs cwd) flow {
+	words := p.cmd.words
+	for len(words) > 1 && (words[0].text == "command" || words[0].text == "builtin") {
+		words = words[1:]
+	}
+	switch words[0].text {
+	case "pushd", "popd", "source", ".", "eval":
+		return stay(cwd{""})
+	case "cd":
+	default:
+		return stay(dirs)
+	}
+	to, ok := cdTarget(words[1:], w.places.home)
+	if !ok || len(p.cmd.assigns) > 0 {
+		return stay(cwd{""})
+	}
+	var moved cwd
+	for _, dir := range dirs {
+		switch {
+		case path.IsAbs(to):
+			moved = moved.plus(cwd{path.Clean(to)})
+		case dir == "":
+			moved = moved.plus(cwd{""})
+		default:
+			moved = moved.plus(cwd{path.Join(dir, to)})
+		}
+	}
+	return flow{moved, moved.plus(dirs)}
+}
+
+func cdTarget(args []word, home string) (string, bool) {
+	for len(args) > 0 && (args[0].text == "-L" || args[0].text == "--") {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return home, home != ""
+	}
+	to := args[0]
+	if len(args) > 1 || !to.sure() || to.text == "" || to.text[0] == '-' {
+		return "", false
+	}
+	if !to.tilde {
+		return to.text, true
+	}
+	if to.text == "~" || strings.HasPrefix(to.text, "~/") {
+		return home + to.text[1:], home != ""
+	}
+	return "", false
+}

@@ -1,0 +1,375 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+)
+
+func set(s string) map[string]bool {
+	out := map[string]bool{}
+	for f := range strings.FieldsSeq(s) {
+		out[f] = true
+	}
+	return out
+}
+
+const maxWrapDepth = 60
+
+// unwrap adds the commands that a command starts: as a wrapper, a shell, eval
+// and the like.
+func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
+	if w.depth++; w.depth > maxWrapDepth {
+		w.fault("commands are wrapped in one another too deeply")
+		for i := range p.cmd.words {
+			w.suspects = append(w.suspects, p.cmd.from(i))
+		}
+		w.depth--
+		return
+	}
+	defer func() { w.depth-- }()
+	name, args := p.cmd.name(), p.cmd.words[1:]
+	spec, wrapped := wrappers[name]
+	switch {
+	case shells[name]:
+		w.shell(p, args, dirs, in)
+	case name == "eval":
+		w.joined(p, args, dirs)
+	case name == "trap":
+		w.trap(p, args, dirs)
+	case name == "alias":
+		w.alias(p, args, dirs)
+	case name == "." || name == "source":
+		if len(args) > 0 && !args[0].sure() {
+			p.doubt = "the script it runs is only known at run time"
+		}
+	case name == "find" || name == "fd" || name == "fdfind" || name == "bfind" || name == "gfind":
+		w.findExec(p, args, dirs)
+	case name == "git":
+		w.gitRun(p, dirs)
+	case wrapped:
+		w.wrapper(p, spec, args, dirs, in)
+	case !dataPrograms[name]:
+		p.suffixes()
+	}
+}
+
+// suffixes marks every tail of the words as a command the program may run.
+func (p *part) suffixes() {
+	for i := 1; i < len(p.cmd.words); i++ {
+		p.inner = append(p.inner, p.cmd.from(i))
+	}
+}
+
+// child adds a command found in p's words.
+func (w *walker) child(p *part, c command, dirs cwd, in stdin) {
+	if len(c.words) == 0 {
+		return
+	}
+	inner := &part{kind: partCommand, text: c.show(), cmd: c, parent: p}
+	w.run(inner, dirs, in)
+}
+
+// nestedScript analyses text that p will run as a script.
+func (w *walker) nestedScript(p *part, text word, dirs cwd) {
+	if !text.sure() {
+		p.doubt = "the script it runs is only known at run time"
+		w.suspect(strings.ReplaceAll(text.text, string(opaqueMark), " "))
+		return
+	}
+	if strings.TrimSpace(text.text) == "" {
+		return
+	}
+	w.script.script(text.text, dirs, p)
+}
+
+func (w *walker) joined(p *part, args []word, dirs cwd) {
+	all := word{}
+	for i, a := range args {
+		if i > 0 {
+			all.text += " "
+		}
+		all.text += a.text
+		all.dynamic = all.dynamic || !a.sure()
+	}
+	w.nestedScript(p, all, dirs)
+}
+
+// shell handles bash and its kin.
+func (w *walker) shell(p *part, args []word, dirs cwd, in stdin) {
+	script := false
+	for len(args) > 0 {
+		a := args[0]
+		if a.text == "-" || a.text == "--" {
+			args = args[1:]
+			break
+		}
+		if a.open {
+			p.doubt = "the script it runs is only known at run time"
+			return
+		}
+		if len(a.text) < 2 || a.text[0] != '-' && a.text[0] != '+' {
+			break
+		}
+		args = args[1:]
+		if strings.HasPrefix(a.text, "--") {
+			if a.text == "--rcfile" || a.text == "--init-file" || a.text == "--command" {
+				script = script || a.text == "--command"
+				args = args[min(1, len(args)):]
+			}
+			continue
+		}
+		script = script || a.text[0] == '-' && strings.ContainsAny(a.text, "c")
+		if last := a.text[len(a.text)-1]; (last == 'o' || last == 'O') && len(args) > 0 {
+			args = args[1:]
+		}
+		if strings.ContainsRune(a.text, 's') && !script {
+			args = nil
+		}
+	}
+	switch {
+	case script && len(args) > 0:
+		w.nestedScript(p, args[0], dirs)
+	case len(args) > 0:
+		if !args[0].sure() {
+			p.doubt = "the script it runs is only known at run time"
+		}
+	case in.known:
+		w.nestedScript(p, plainWord(in.text), dirs)
+	default:
+		p.doubt = "the script it reads from standard input is not known"
+		w.suspect(in.text)
+	}
+}
+
+func (w *walker) trap(p *part, args []word, dirs cwd) {
+	for len(args) > 0 && (args[0].text == "--" || args[0].text == "-p" || args[0].text == "-l") {
+		args = args[1:]
+	}
+	if len(args) > 1 && args[0].text != "-" {
+		w.nestedScript(p, args[0], dirs)
+	}
+}
+
+func (w *walker) alias(p *part, args []word, dirs cwd) {
+	for _, a := range args {
+		if _, value, ok := strings.Cut(a.text, "="); ok {
+			v := a
+			v.text = value
+			w.nestedScript(p, v, dirs)
+		}
+	}
+}
+
+// hiddenText tries deny on text that a declaration may evaluate.
+func (w *walker) hiddenText(p *part) {
+	for _, a := range p.cmd.words {
+		if strings.Contains(a.text, "$(") || strings.Contains(a.text, "`") {
+			w.suspect(a.text)
+		}
+	}
+}
+
+// findExec finds the commands of -exec and its kin.
+func (w *walker) findExec(p *part, args []word, dirs cwd) {
+	flags := []string{"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}
+	for i := 0; i < len(args); i++ {
+		if !slices.Contains(flags, args[i].text) {
+			continue
+		}
+		end := i + 1
+		for end < len(args) && args[end].text != ";" && args[end].text != "+" {
+			end++
+		}
+		w.child(p, command{words: args[i+1 : end]}, cwd{""}, stdin{piped: true})
+		i = end
+	}
+}
+
+// gitRun finds the commands git runs for bisect, submodule, rebase and -c
+// alias.
+func (w *walker) gitRun(p *part, dirs cwd) {
+	words := p.cmd.words
+	for i, a := range words {
+		if _, value, ok := strings.Cut(a.text, "=!"); ok && i > 0 && (words[i-1].text == "-c" || strings.HasPrefix(a.text, "-c")) {
+			w.nestedScript(p, plainWord(value), dirs)
+		}
+	}
+	rest, _, _ := gitWords(p.cmd)
+	if len(rest.words) < 3 {
+		return
+	}
+	args := rest.words[2:]
+	switch rest.words[1].text {
+	case "bisect":
+		if args[0].text == "run" {
+			w.child(p, command{words: args[1:]}, dirs, stdin{piped: true})
+		}
+	case "submodule":
+		if i := slices.IndexFunc(args, func(a word) bool { return a.text == "foreach" }); i >= 0 {
+			args = args[i+1:]
+			for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+				args = args[1:]
+			}
+			w.joined(p, args, cwd{""})
+		}
+	case "rebase", "filter-branch", "difftool":
+		for i, a := range args {
+			value, attached := strings.CutPrefix(a.text, "--exec=")
+			switch {
+			case attached:
+				w.nestedScript(p, plainWord(value), dirs)
+			case strings.HasPrefix(a.text, "-") && i+1 < len(args):
+				if strings.HasSuffix(a.text, "-filter") || a.text == "-x" || a.text == "--exec" || a.text == "--extcmd" {
+					w.nestedScript(p, args[i+1], dirs)
+				}
+			}
+		}
+	}
+}
+
+// wrapper finds the inner command of a table entry.
+func (w *walker) wrapper(p *part, spec wrapSpec, args []word, dirs cwd, in stdin) {
+	if spec.elsewhere {
+		dirs = cwd{""}
+	}
+	if spec.subs != nil {
+		rest, _ := spec.optionsOnly().inner(args)
+		if len(rest) == 0 || !slices.Contains(spec.subs, rest[0].text) {
+			w.scripts(p, spec, args, dirs)
+			if slices.ContainsFunc(args, func(a word) bool { return slices.Contains(spec.subs, a.text) }) {
+				p.suffixes()
+			}
+			return
+		}
+		args = rest[1:]
+	}
+	before := len(w.parts)
+	w.scripts(p, spec, args, dirs)
+	inner, sure := spec.inner(args)
+	switch {
+	case p.cmd.name() == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V"):
+		// It only says where the program is.
+		return
+	case spec.joined && len(inner) > 0:
+		w.joined(p, cutParallel(inner), dirs)
+	case len(inner) > 0:
+		w.innerCommand(p, spec, inner, dirs, in)
+	}
+	p.transparent = spec.transparent && sure && len(w.parts) > before && p.addsNothing()
+	if !sure || p.cmd.name() == "xargs" || p.cmd.name() == "parallel" {
+		p.suffixes()
+	}
+}
+
+// addsNothing checks that a transparent wrapper is the real one and writes no
+// file of its own.
+func (p *part) addsNothing() bool {
+	c := p.cmd
+	if len(c.assigns) > 0 || !c.words[0].sure() || c.words[0].text != c.name() {
+		return false
+	}
+	return c.name() != "time" || !slices.ContainsFunc(c.words, func(a word) bool {
+		return strings.HasPrefix(a.text, "-o") || strings.HasPrefix(a.text, "--o")
+	})
+}
+
+// optionsOnly is the spec for finding the first operand.
+func (spec wrapSpec) optionsOnly() wrapSpec {
+	spec.skip, spec.assigns, spec.scripts = 0, false, nil
+	return spec
+}
+
+func (w *walker) innerCommand(p *part, spec wrapSpec, inner []word, dirs cwd, in stdin) {
+	c := command{}
+	for spec.assigns && len(inner) > 0 && isAssign(inner[0].text) {
+		c.assigns, inner = append(c.assigns, inner[0]), inner[1:]
+	}
+	if p.cmd.name() == "mise" || p.cmd.name() == "rtx" || p.cmd.name() == "asdf" {
+		for len(inner) > 1 && strings.Contains(inner[0].text, "@") {
+			inner = inner[1:]
+		}
+	}
+	c.words = slices.Clone(inner)
+	if p.cmd.name() == "xargs" {
+		c.words = append(c.words, word{text: string(opaqueMark), possible: sequence{{op: opDeep}}, subst: true, open: true})
+	}
+	w.child(p, c, dirs, in)
+}
+
+// scripts analyses the options that carry a script.
+func (w *walker) scripts(p *part, spec wrapSpec, args []word, dirs cwd) {
+	for _, flag := range spec.scripts {
+		for i, a := range args {
+			value, attached := strings.CutPrefix(a.text, flag+"=")
+			switch {
+			case a.text == flag && i+1 < len(args):
+				w.nestedScript(p, args[i+1], dirs)
+			case attached:
+				w.nestedScript(p, plainWord(value), dirs)
+			case len(flag) == 2 && len(a.text) > 2 && strings.HasPrefix(a.text, flag):
+				w.nestedScript(p, plainWord(a.text[2:]), dirs)
+			case len(flag) == 2 && len(a.text) > 2 && a.text[0] == '-' && a.text[1] != '-' && strings.HasSuffix(a.text, flag[1:]) && i+1 < len(args):
+				w.nestedScript(p, args[i+1], dirs)
+			}
+		}
+	}
+}
+
+// inner skips options and operands. sure is false when an unknown option may
+// or may not have taken the next word.
+func (spec wrapSpec) inner(args []word) (rest []word, sure bool) {
+	sure = true
+	skip := spec.skip
+	for i := 0; i < len(args); i++ {
+		text := args[i].text
+		switch {
+		case text == "--":
+			i++
+			return args[min(i+skip, len(args)):], sure
+		case len(text) > 1 && text[0] == '-':
+			takes, known := spec.option(text)
+			sure = sure && known
+			if takes {
+				i++
+			}
+		case spec.assigns && isAssign(text):
+			return args[i:], sure
+		case skip > 0:
+			skip--
+		default:
+			return args[i:], sure
+		}
+	}
+	return nil, sure
+}
+
+// option says whether an option takes the next word, and whether that is
+// known.
+func (spec wrapSpec) option(text string) (takes, known bool) {
+	if slices.Contains(spec.scripts, text) {
+		return true, true
+	}
+	if name, ok := strings.CutPrefix(text, "--"); ok {
+		if strings.Contains(name, "=") {
+			return false, true
+		}
+		return slices.Contains(spec.long, name), slices.Contains(spec.long, name) || spec.transparent
+	}
+	if slices.Contains(spec.long, text[1:]) {
+		return true, true
+	}
+	for i, r := range text[1:] {
+		if strings.ContainsRune(spec.values, r) {
+			return i == len(text)-2, true
+		}
+	}
+	return false, true
+}
+
+// cutParallel drops GNU parallel's argument lists.
+func cutParallel(words []word) []word {
+	if i := slices.IndexFunc(words, func(a word) bool { return strings.HasPrefix(a.text, ":::") }); i >= 0 {
+		return words[:i]
+	}
+	return words
+}
