@@ -19,8 +19,8 @@ import (
 // Definitions is the configuration in force now, by name.
 type Definitions interface {
 	Agent(name string) (agent.Agent, bool)
-	// Policy returns the rules of a policy as they stand now; found is false when the policy is gone, and then
-	// every call asks.
+	// Policy returns the rules of a policy as they stand now, and the denies that hold under every policy, "" too.
+	// found is false when the policy is gone, and then every call asks.
 	Policy(name string) (rules []permission.Rule, found bool)
 	// Model returns the live model; an error is permanent.
 	Model(name string) (llm.Model, error)

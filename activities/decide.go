@@ -46,11 +46,9 @@ func (a *Activities) decide(ctx context.Context, tx Tx, run agent.Run, ag agent.
 // readable is false when the agent names a policy that is gone.
 func (a *Activities) rulesFor(ctx context.Context, tx Tx, run agent.Run, ag agent.Agent) (rules []permission.Rule, readable bool, err error) {
 	rules, readable = slices.Clone(a.Protected), true
-	if ag.Policy != "" {
-		policy, found := a.Definitions.Policy(ag.Policy)
-		readable = found
-		rules = append(rules, policy...)
-	}
+	policy, found := a.Definitions.Policy(ag.Policy)
+	readable = found || ag.Policy == ""
+	rules = append(rules, policy...)
 	stored, err := tx.Rules(ctx, run.UserID, run.SessionID)
 	if err != nil {
 		return nil, false, fmt.Errorf("rules of user %q: %w", run.UserID, err)

@@ -69,6 +69,8 @@ func (a *Activities) turnBefore(ctx context.Context, in CallModelInput) (ag agen
 	return ag, stored, err
 }
 
+// storedTurn returns a turn that was stored before, each call as it stands now. After a reset, calls of old turns
+// have their results, and what a workflow must wait for is what is still open.
 func storedTurn(ctx context.Context, tx Tx, in CallModelInput) (*CallModelResult, error) {
 	raw, found, err := tx.Turn(ctx, in.RunID, in.Turn)
 	if err != nil || !found {
@@ -78,7 +80,36 @@ func storedTurn(ctx context.Context, tx Tx, in CallModelInput) (*CallModelResult
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return nil, fmt.Errorf("stored turn %d of run %s: %w", in.Turn, in.RunID, err)
 	}
+	open, err := tx.OpenInteractions(ctx, in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range r.Calls {
+		if err := refresh(ctx, tx, &r.Calls[i], open); err != nil {
+			return nil, err
+		}
+	}
 	return &r, nil
+}
+
+func refresh(ctx context.Context, tx Tx, p *CallPlan, open []interaction.Interaction) error {
+	rec, err := callOf(ctx, tx, p.CallID)
+	if err != nil {
+		return err
+	}
+	p.Interaction = nil
+	if rec.Result != nil {
+		p.Next, p.Status = NextDone, rec.Result.Status
+		return nil
+	}
+	p.Next = NextRun // RunTool finds out what, if anything, must be asked
+	for _, i := range open {
+		if i.Request.ToolCallID == p.CallID {
+			brief := i.Request.Brief()
+			p.Next, p.Interaction = NextGate, &brief
+		}
+	}
+	return nil
 }
 
 func (a *Activities) generate(ctx context.Context, in CallModelInput, ag agent.Agent) (llm.Reply, error) {

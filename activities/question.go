@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -16,7 +17,7 @@ import (
 // question words the approval request for a call.
 func (a *Activities) question(run agent.Run, ag agent.Agent, rec tool.Record, d permission.Decision, c taken) interaction.Request {
 	r := request(run, ag, rec, interaction.TypeToolApproval, interaction.KindPermission)
-	r.Title = clip("Run "+c.call.Name+": "+interaction.Visible(subject(c.def, d)), interaction.MaxTitleBytes)
+	r.Title = clip("Run "+c.call.Name+": "+interaction.Visible(subject(c.def, c.call.Args)), interaction.MaxTitleBytes)
 	r.Message = fmt.Sprintf("The agent %s wants to run %s. %s", ag.Name, c.call.Name, d.Reason)
 	r.Details = c.preview
 	r.Base = c.base
@@ -30,12 +31,14 @@ func (a *Activities) question(run agent.Run, ag agent.Agent, rec tool.Record, d 
 	return r
 }
 
-// subject is what a call is about, in few words.
-func subject(def tool.Definition, d permission.Decision) string {
-	if d.Resource != "" {
-		return d.Resource
+// subject is what a call is about, in few words: the argument that its permission is decided on, or all of them.
+func subject(def tool.Definition, args []byte) string {
+	var fields map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(args, &fields) == nil && json.Unmarshal(fields[def.Field], &text) == nil && text != "" {
+		return text
 	}
-	return def.Name
+	return string(args)
 }
 
 // request has what every request about a call has.

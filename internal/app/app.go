@@ -1,0 +1,277 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+	sdklog "go.temporal.io/sdk/log"
+
+	"holdpoint/internal/config"
+	"holdpoint/internal/app/demo"
+	"holdpoint/internal/devserver"
+	"holdpoint/internal/store"
+)
+
+// App is a running Holdpoint: a worker, a bridge, or both.
+type App struct {
+	o       Options
+	log     *slog.Logger
+	defs    *definitions
+	schemas *schemas
+	store   *store.Store
+	client  client.Client
+	server  *devserver.Server
+	bridge  *bridge
+	token   string
+	failed  chan error
+	closers []func() error // run in reverse
+}
+
+// Dev runs everything on this machine, beside a Temporal dev server of its own. It returns when all is ready.
+func Dev(ctx context.Context, o Options) (*App, error) {
+	a, err := newApp(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.startDev(ctx); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+// Worker runs the half that executes: workflows and activities. The Temporal connection comes from the standard
+// TEMPORAL_* variables and profile file.
+func Worker(ctx context.Context, o Options) (*App, error) {
+	a, err := newApp(o)
+	if err != nil {
+		return nil, err
+	}
+	err = a.startHalf(ctx, a.startWorker)
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+// API runs the half that people and programs talk to: the HTTP bridge.
+func API(ctx context.Context, o Options) (*App, error) {
+	a, err := newApp(o)
+	if err != nil {
+		return nil, err
+	}
+	err = a.startHalf(ctx, func() error { return a.startBridge(false) })
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
+}
+
+func newApp(o Options) (*App, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &App{o: o, schemas: &schemas{}, failed: make(chan error, 4), token: o.Token}, nil
+}
+
+func (a *App) startDev(ctx context.Context) error {
+	if err := a.prepare(ctx, true); err != nil {
+		return err
+	}
+	address, err := a.temporal(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.dial(ctx, client.Options{HostPort: address, Namespace: client.DefaultNamespace}); err != nil {
+		return err
+	}
+	if !a.o.NoWorker {
+		if err := a.startWorker(); err != nil {
+			return err
+		}
+	}
+	if err := a.startBridge(true); err != nil {
+		return err
+	}
+	return writeDevInfo(a.o.Data, DevInfo{URL: a.URL(), Token: a.token, TemporalAddress: address,
+		TemporalUI: a.TemporalUI(), PID: os.Getpid()})
+}
+
+// temporal starts the dev server, or takes the one that is given, and returns its address.
+func (a *App) temporal(ctx context.Context) (string, error) {
+	if a.o.Address != "" {
+		return a.o.Address, nil
+	}
+	private := filepath.Join(a.o.Data, privateDir)
+	server, err := devserver.Start(ctx, devserver.Options{Binary: a.o.Temporal, DBFile: filepath.Join(private, "temporal.db"),
+		LogFile: filepath.Join(private, "temporal.log"), UI: true, DynamicConfig: a.o.DynamicConfig})
+	if err != nil {
+		return "", err
+	}
+	a.server = server
+	a.closing(server.Stop)
+	return server.Address(), nil
+}
+
+// Client is the connection to Temporal.
+func (a *App) Client() client.Client { return a.client }
+
+func (a *App) startHalf(ctx context.Context, start func() error) error {
+	if a.o.Config == "" {
+		return errors.New("no configuration: name a file or directory with --config")
+	}
+	if err := a.prepare(ctx, false); err != nil {
+		return err
+	}
+	options, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return fmt.Errorf("Temporal's connection settings (TEMPORAL_* variables, profile file): %w", err)
+	}
+	if err := a.dial(ctx, options); err != nil {
+		return err
+	}
+	return start()
+}
+
+// prepare makes what both halves need: data directory, log, definitions, store.
+func (a *App) prepare(ctx context.Context, dev bool) error {
+	if err := os.MkdirAll(filepath.Join(a.o.Data, privateDir), 0o700); err != nil {
+		return fmt.Errorf("the data directory can't be made: %w: choose another with --data", err)
+	}
+	if err := a.openLog(); err != nil {
+		return err
+	}
+	cfg, err := a.loadConfig(dev)
+	if err != nil {
+		return err
+	}
+	if a.defs, err = newDefinitions(cfg, a.o); err != nil {
+		return err
+	}
+	where, err := chooseStore(cfg, a.o, dev)
+	if err != nil {
+		return err
+	}
+	if a.store, err = store.Open(ctx, where); err != nil {
+		return err
+	}
+	a.closing(a.store.Close)
+	return nil
+}
+
+// loadConfig reads what is configured; in Dev without configuration, the demo, written into the data directory.
+func (a *App) loadConfig(dev bool) (*config.Config, error) {
+	if a.o.Config == "" && dev {
+		if a.o.NoDemo {
+			return &config.Config{}, nil
+		}
+		path, err := demo.Write(a.o.Data, a.o.Getenv)
+		if err != nil {
+			return nil, fmt.Errorf("the demo can't be written: %w", err)
+		}
+		a.o.Config = path
+	}
+	path, err := filepath.Abs(a.o.Config)
+	if err != nil {
+		return nil, err
+	}
+	a.o.Config = path
+	return config.Load(path, a.o.Getenv)
+}
+
+func (a *App) openLog() error {
+	if a.log = a.o.Log; a.log != nil {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Join(a.o.Data, privateDir, "holdpoint.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("the log can't be opened: %w", err)
+	}
+	a.closing(f.Close)
+	a.log = slog.New(slog.NewJSONHandler(f, nil))
+	return nil
+}
+
+func (a *App) dial(ctx context.Context, o client.Options) error {
+	o.Logger = sdklog.NewStructuredLogger(a.log)
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	c, err := client.DialContext(ctx, o)
+	if err != nil {
+		return fmt.Errorf("Temporal at %s can't be reached: %w: check TEMPORAL_ADDRESS", o.HostPort, err)
+	}
+	a.client = c
+	a.closing(func() error { c.Close(); return nil })
+	return nil
+}
+
+// Run blocks until ctx ends or a part fails.
+func (a *App) Run(ctx context.Context) error {
+	var gone <-chan struct{}
+	if a.server != nil {
+		gone = a.server.Done()
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-a.failed:
+		return err
+	case <-gone:
+		return errors.New("the Temporal dev server has ended: see temporal.log in the data directory")
+	}
+}
+
+// Close stops every part, the last started first.
+func (a *App) Close() error {
+	var errs []error
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		errs = append(errs, a.closers[i]())
+	}
+	a.closers = nil
+	return errors.Join(errs...)
+}
+
+func (a *App) closing(f func() error) { a.closers = append(a.closers, f) }
+
+// URL is the bridge's base URL; "" without a bridge.
+func (a *App) URL() string {
+	if a.bridge == nil {
+		return ""
+	}
+	return "http://" + a.bridge.addr
+}
+
+// Token is the bridge's bearer token.
+func (a *App) Token() string { return a.token }
+
+// TemporalAddress is where the dev server's frontend listens; "" without one.
+func (a *App) TemporalAddress() string {
+	if a.server == nil {
+		return a.o.Address
+	}
+	return a.server.Address()
+}
+
+// TemporalUI is the dev server's web page; "" without one.
+func (a *App) TemporalUI() string {
+	if a.server == nil {
+		return ""
+	}
+	return a.server.UIAddress()
+}
+
+// bridge is the HTTP half while it runs.
+type bridge struct {
+	addr string
+	http *http.Server
+	net  net.Listener
+}

@@ -1,0 +1,194 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"holdpoint/agent"
+	"holdpoint/api"
+	"holdpoint/internal/config"
+	"holdpoint/llm"
+	"holdpoint/llm/openai"
+	"holdpoint/llm/scripted"
+	"holdpoint/permission"
+	"holdpoint/tool"
+	"holdpoint/tool/builtin"
+)
+
+// definitions is the configuration as live things. It serves the activities and the bridge.
+type definitions struct {
+	cfg    *config.Config
+	models map[string]llm.Model
+	tools  *tool.Set
+}
+
+func newDefinitions(cfg *config.Config, o Options) (*definitions, error) {
+	d := &definitions{cfg: cfg, models: map[string]llm.Model{}}
+	for _, m := range cfg.Models {
+		live, err := newModel(m)
+		if err != nil {
+			return nil, fmt.Errorf("%s: model %s: %w", m.Pos, m.Name, err)
+		}
+		d.models[m.Name] = live
+	}
+	for name, m := range o.Models {
+		d.models[name] = m
+	}
+	var tools []tool.Tool
+	for _, t := range builtin.All(builtin.Config{}) {
+		tools = append(tools, configured(t, cfg))
+	}
+	for _, t := range o.Tools {
+		tools = append(tools, configured(t, cfg))
+	}
+	var err error
+	d.tools, err = tool.NewSet(tools...)
+	return d, err
+}
+
+func newModel(m config.Model) (llm.Model, error) {
+	switch m.Provider {
+	case config.ProviderOpenAI:
+		return openai.New(openai.Config{BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Model: m.Model, Params: m.Params, Timeout: m.Timeout})
+	case config.ProviderScripted:
+		script, err := scripted.Load(m.Script)
+		if err != nil {
+			return nil, err
+		}
+		return scripted.New(script), nil
+	default:
+		return nil, fmt.Errorf("provider %q is not built in", m.Provider)
+	}
+}
+
+// overridden is a tool of which configuration says something else than it says of itself.
+type overridden struct {
+	tool.Tool
+	def tool.Definition
+}
+
+func (o overridden) Definition() tool.Definition { return o.def }
+
+// overriddenBased keeps what the tool can do beside running.
+type overriddenBased struct {
+	overridden
+	tool.Based
+	tool.Previewer
+}
+
+func configured(t tool.Tool, cfg *config.Config) tool.Tool {
+	c, ok := cfg.Tool(t.Definition().Name)
+	if !ok {
+		return t
+	}
+	def := t.Definition()
+	if c.Consent != "" {
+		def.Consent = c.Consent
+	}
+	if c.Risk != "" {
+		def.Risk = string(c.Risk)
+	}
+	if c.Timeout > 0 {
+		def.Timeout = c.Timeout
+	}
+	if c.Idempotent != nil {
+		def.Idempotent = *c.Idempotent
+	}
+	o := overridden{Tool: t, def: def}
+	based, isBased := t.(tool.Based)
+	preview, previews := t.(tool.Previewer)
+	if isBased || previews {
+		return overriddenBased{overridden: o, Based: orNoBase(based, isBased), Previewer: orNoPreview(preview, previews)}
+	}
+	return o
+}
+
+// Agent returns a definition by name.
+func (d *definitions) Agent(name string) (agent.Agent, bool) { return d.cfg.Agent(name) }
+
+// Policy returns the rules that hold under a policy now.
+func (d *definitions) Policy(name string) ([]permission.Rule, bool) {
+	found := slices.ContainsFunc(d.cfg.Policies, func(p config.Policy) bool { return p.Name == name })
+	return d.cfg.Policy(name), found
+}
+
+// Model returns the live model of a name.
+func (d *definitions) Model(name string) (llm.Model, error) {
+	m, ok := d.models[name]
+	if !ok {
+		return nil, fmt.Errorf("no model of that name is configured in this worker")
+	}
+	return m, nil
+}
+
+// Tool returns a tool by name.
+func (d *definitions) Tool(name string) (tool.Tool, bool) { return d.tools.Get(name) }
+
+// Agents lists what the bridge can start.
+func (d *definitions) Agents() []api.AgentInfo {
+	var out []api.AgentInfo
+	for _, a := range d.cfg.Agents() {
+		out = append(out, api.AgentInfo{Name: a.Name, Model: a.Model, Tools: a.Tools, Tags: a.Tags})
+	}
+	slices.SortFunc(out, func(a, b api.AgentInfo) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// protected are Holdpoint's own denies: no agent reads its databases and tokens, or writes its configuration.
+func protected(o Options) []permission.Rule {
+	var rules []permission.Rule
+	deny := func(pattern string) {
+		rules = append(rules, permission.Rule{Effect: permission.Deny, Pattern: pattern, Risk: permission.RiskCritical,
+			Note: "Holdpoint's own files", Source: permission.Source{Layer: permission.LayerProtected, Name: "holdpoint"}})
+	}
+	private := literal(filepath.Join(o.Data, privateDir)) + "/**"
+	deny("file_read(" + private + ")")
+	deny("file_write(" + private + ")")
+	deny("file_edit(" + private + ")")
+	if o.Config != "" {
+		policy := literal(o.Config)
+		deny("file_write(" + policy + "/**)")
+		deny("file_edit(" + policy + "/**)")
+	}
+	return rules
+}
+
+// privateDir holds what no agent may see, below the data directory.
+const privateDir = "private"
+
+// literal makes a path stand for itself in a pattern.
+func literal(path string) string {
+	var b strings.Builder
+	for _, r := range path {
+		if strings.ContainsRune(`\*?[]{},()`, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+type noBase struct{}
+
+func (noBase) Base(context.Context, tool.Call) (string, error) { return "", nil }
+
+type noPreview struct{}
+
+func (noPreview) Preview(context.Context, tool.Call) (string, error) { return "", nil }
+
+func orNoBase(b tool.Based, ok bool) tool.Based {
+	if ok {
+		return b
+	}
+	return noBase{}
+}
+
+func orNoPreview(p tool.Previewer, ok bool) tool.Previewer {
+	if ok {
+		return p
+	}
+	return noPreview{}
+}

@@ -1,0 +1,126 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"holdpoint/activities"
+	"holdpoint/api"
+	"holdpoint/interaction"
+	"holdpoint/internal/auth"
+	"holdpoint/workflows"
+)
+
+// throttle bounds how late a cancellation reaches a running tool: it comes back with a heartbeat.
+const throttle = 2 * time.Second
+
+// startWorker registers the workflows and activities and polls for them.
+func (a *App) startWorker() error {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "" // then ~/ in a path asks
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown-host"
+	}
+	if a.o.StickyCache > 0 {
+		worker.SetStickyWorkflowCacheSize(a.o.StickyCache)
+	}
+	w := worker.New(a.client, a.o.TaskQueue, worker.Options{
+		MaxHeartbeatThrottleInterval:     throttle,
+		DefaultHeartbeatThrottleInterval: throttle,
+		DisableRegistrationAliasing:      true,
+		OnFatalError:                     func(err error) { a.fail(fmt.Errorf("worker: %w", err)) },
+	})
+	w.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
+	acts := &activities.Activities{Store: activityStore{a.store}, Definitions: a.defs, Validate: a.schemas.validate,
+		Protected: protected(a.o), Home: home, Worker: fmt.Sprintf("%s:%d", host, os.Getpid()), Now: a.o.Now, Faults: a.o.Faults}
+	for name, fn := range map[string]any{activities.StartRunName: acts.StartRun, activities.CallModelName: acts.CallModel,
+		activities.RunToolName: acts.RunTool, activities.ResolveCallName: acts.ResolveCall,
+		activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record} {
+		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+	}
+	if err := w.Start(); err != nil {
+		return fmt.Errorf("worker: %w", err)
+	}
+	a.closing(func() error { w.Stop(); return nil })
+	return nil
+}
+
+// startBridge listens and serves. dev may make a token of its own; elsewhere no token means loopback only.
+func (a *App) startBridge(dev bool) error {
+	authn, err := a.authenticator(dev)
+	if err != nil {
+		return err
+	}
+	if err := auth.CheckListen(a.o.Listen, a.token != ""); err != nil {
+		return err
+	}
+	handler, err := api.New(api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn,
+		ValidateArgs: a.validateArgs, TaskQueue: a.o.TaskQueue, UpdateTimeout: a.o.UpdateTimeout, Loopback: auth.Loopback(a.o.Listen),
+		Version: a.o.Version, Log: a.log, Checks: []api.Check{{Name: "store", Missing: "the store does not answer", Run: a.store.Ping}}})
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", a.o.Listen)
+	if err != nil {
+		return fmt.Errorf("the bridge can't listen on %s: %w: choose another address with --listen", a.o.Listen, err)
+	}
+	b := &bridge{addr: listener.Addr().String(), net: listener,
+		http: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}}
+	a.bridge = b
+	go func() {
+		if err := b.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			a.fail(fmt.Errorf("bridge: %w", err))
+		}
+	}()
+	a.closing(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		err := handler.Close() // ends the streams, which Shutdown would wait for
+		return errors.Join(err, b.http.Shutdown(ctx))
+	})
+	return nil
+}
+
+func (a *App) authenticator(dev bool) (api.Authenticator, error) {
+	if a.token == "" && dev {
+		a.token = auth.NewToken()
+		if old, err := ReadDevInfo(a.o.Data); err == nil && old.Token != "" {
+			a.token = old.Token // links and scripts go on working after a restart
+		}
+	}
+	if a.token == "" {
+		return auth.Local{}, nil
+	}
+	return auth.New([]auth.Token{{Token: a.token, Principal: interaction.Principal{ID: "dev", Roles: []string{"admin"}}}})
+}
+
+// validateArgs checks a reviewer's arguments for the bridge.
+func (a *App) validateArgs(_ context.Context, name string, _ interaction.RunID, args []byte) error {
+	t, ok := a.defs.Tool(name)
+	if !ok {
+		return &interaction.Error{Code: interaction.CodeInvalid, Field: "args", Message: fmt.Sprintf("there is no tool %q any more", name)}
+	}
+	if bad := a.schemas.validate(t.Definition(), args); bad != nil {
+		return bad
+	}
+	return nil
+}
+
+func (a *App) fail(err error) {
+	select {
+	case a.failed <- err:
+	default:
+	}
+}

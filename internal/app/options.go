@@ -1,0 +1,98 @@
+// Package app is the composition root: it turns configuration into a running Holdpoint. Dev builds everything on
+// one machine, with a Temporal dev server of its own; Worker and API build the two halves that run beside an
+// existing Temporal cluster. Nothing else in the module knows how the parts fit together.
+//
+// Start at Dev. Tests start it on port 0.
+package app
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"holdpoint/activities"
+	"holdpoint/llm"
+	"holdpoint/tool"
+	"holdpoint/workflows"
+)
+
+// Options say what to run. Every field may be left out.
+type Options struct {
+	// Config is a file or a directory of YAML components. In Dev, "" means the demo's.
+	Config string
+	// Data is the directory for everything that is kept. Defaults to ".holdpoint".
+	Data string
+	// Listen is the bridge's address. Defaults to "127.0.0.1:7400"; port 0 takes a free one.
+	Listen string
+	// Token is the bearer token of the bridge's one principal. In Dev, "" makes a random one that is kept in Data.
+	Token string
+	// NoDemo leaves the demo agent out.
+	NoDemo bool
+	// TaskQueue defaults to workflows.DefaultTaskQueue.
+	TaskQueue string
+	// Out and Err are for people. They default to the process's own.
+	Out, Err io.Writer
+	// Getenv looks up a variable. Defaults to os.LookupEnv.
+	Getenv func(string) (string, bool)
+	// Temporal is the path of the Temporal CLI. "" finds it.
+	Temporal string
+	// Version is shown by the bridge. Defaults to "dev".
+	Version string
+
+	// The rest is for tests.
+
+	// Address is a Temporal server that runs already; Dev then starts none.
+	Address string
+	// Now is the activities' clock. Defaults to time.Now.
+	Now func() time.Time
+	// Faults is handed to the activities.
+	Faults func(activities.Point)
+	// Tools are added to the built-in ones.
+	Tools []tool.Tool
+	// Models are added to the configured ones, by name.
+	Models map[string]llm.Model
+	// DynamicConfig is handed to the Temporal dev server.
+	DynamicConfig map[string]string
+	// UpdateTimeout bounds how long the bridge waits for a worker. 0 is the bridge's own default.
+	UpdateTimeout time.Duration
+	// NoWorker leaves Dev without a worker.
+	NoWorker bool
+	// StickyCache bounds how many parked runs a worker keeps in memory. 0 is Temporal's default.
+	StickyCache int
+	// Log defaults to a file in Data.
+	Log *slog.Logger
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Data == "" {
+		o.Data = ".holdpoint"
+	}
+	var err error
+	if o.Data, err = filepath.Abs(o.Data); err != nil {
+		return o, err
+	}
+	orDefault(&o.Listen, "127.0.0.1:7400")
+	orDefault(&o.TaskQueue, workflows.DefaultTaskQueue)
+	orDefault(&o.Version, "dev")
+	if o.Out == nil {
+		o.Out = os.Stdout
+	}
+	if o.Err == nil {
+		o.Err = os.Stderr
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.LookupEnv
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o, nil
+}
+
+func orDefault(p *string, v string) {
+	if *p == "" {
+		*p = v
+	}
+}

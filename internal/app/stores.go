@@ -1,0 +1,74 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"holdpoint/activities"
+	"holdpoint/api"
+	"holdpoint/event"
+	"holdpoint/interaction"
+	"holdpoint/internal/config"
+	"holdpoint/internal/store"
+
+	"holdpoint/agent"
+)
+
+// chooseStore finds the one database of this process. Rules are read in the transaction that claims an
+// execution, so permissions and sessions share it.
+func chooseStore(cfg *config.Config, o Options, dev bool) (store.Config, error) {
+	var chosen *config.Store
+	for _, s := range append(append([]config.Store(nil), cfg.SessionStores...), cfg.PermissionStores...) {
+		if chosen != nil && (chosen.Type != s.Type || chosen.DSN != s.DSN) {
+			return store.Config{}, fmt.Errorf("%s: store %s: is not the database of %s (%s): sessions and permissions of one process share one database; give both the same store_type and dsn",
+				s.Pos, s.Name, chosen.Name, chosen.Pos)
+		}
+		chosen = &s
+	}
+	switch {
+	case chosen == nil:
+		return store.Config{Driver: store.SQLite, DSN: filepath.Join(o.Data, privateDir, "holdpoint.db")}, nil
+	case chosen.Type == config.StoreInMemory && !dev:
+		return store.Config{}, fmt.Errorf("%s: store %s: inmemory loses every wait at exit and is for dev only: use sqlite", chosen.Pos, chosen.Name)
+	case chosen.Type == config.StoreInMemory:
+		return store.Config{Driver: store.Memory}, nil
+	case chosen.Type == config.StoreSQLite:
+		return store.Config{Driver: store.SQLite, DSN: chosen.DSN}, nil
+	default:
+		return store.Config{}, fmt.Errorf("%s: store %s: store_type %q is not built in", chosen.Pos, chosen.Name, chosen.Type)
+	}
+}
+
+// activityStore gives the activities their view of the store.
+type activityStore struct{ *store.Store }
+
+func (s activityStore) Write(ctx context.Context, fn func(activities.Tx) error) error {
+	return s.Store.Write(ctx, func(tx *store.Tx) error { return fn(tx) })
+}
+
+// bridgeStore gives the bridge its view of the store.
+type bridgeStore struct{ *store.Store }
+
+func (s bridgeStore) Runs(ctx context.Context, f api.RunFilter) ([]agent.Run, string, error) {
+	return s.Store.Runs(ctx, store.RunFilter{Status: string(f.Status), SessionID: string(f.SessionID), Agent: f.Agent,
+		UserID: string(f.UserID), PageSize: f.PageSize, PageToken: f.PageToken})
+}
+
+func (s bridgeStore) Interactions(ctx context.Context, f api.InteractionFilter) ([]interaction.Interaction, string, error) {
+	return s.Store.Interactions(ctx, store.InteractionFilter{Status: f.Status, RunID: f.RunID, PageSize: f.PageSize, PageToken: f.PageToken})
+}
+
+func (s bridgeStore) Deltas(ctx context.Context, run interaction.RunID, after int64) ([]api.LiveDelta, error) {
+	deltas, err := s.Store.Deltas(ctx, run, after)
+	out := make([]api.LiveDelta, 0, len(deltas))
+	for _, d := range deltas {
+		out = append(out, api.LiveDelta{ID: d.ID, StepDeltaData: event.StepDeltaData(d.StepDeltaData)})
+	}
+	return out, err
+}
+
+func (s bridgeStore) Progress(ctx context.Context, run interaction.RunID) (api.Progress, error) {
+	p, err := s.Store.Progress(ctx, run)
+	return api.Progress(p), err
+}
