@@ -62,9 +62,7 @@ func payloadType(t Type) reflect.Type {
 	case Error:
 		return reflect.TypeFor[ErrorData]()
 	case ToolAuthRequired, ToolPaused, ToolResumed, RunPaused, RunResumed, StageStarted, StageCompleted, StageSkipped,
-		IterationStarted, BranchStarted, BranchCompleted:
-		return reflect.TypeFor[json.RawMessage]()
-	default:
-		return reflect.TypeFor[json.RawMessage]()
+		IterationStarted, BranchStarted, BranchCompleted: // nobody reads theirs by a struct yet
 	}
+	return reflect.TypeFor[json.RawMessage]()
 }
