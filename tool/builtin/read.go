@@ -147,7 +147,10 @@ func (t fileRead) text(ctx context.Context, p *place, f *os.File, info fs.FileIn
 	if len(notes) == 0 {
 		return out, nil
 	}
-	return clipMiddle(out, t.limit) + "\n[" + strings.Join(notes, " ") + "]", nil
+	if len(out) > t.limit { // replacing bytes may have made it longer
+		out = clipMiddle(out, t.limit)
+	}
+	return out + "\n[" + strings.Join(notes, " ") + "]", nil
 }
 
 func lineCount(n int) string {
