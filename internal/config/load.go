@@ -278,7 +278,7 @@ func (l *loader) unique(s *section, kind, name string) {
 	}
 	key := [2]string{kind, name}
 	if before, dup := l.seen[key]; dup {
-		s.reportKey("name", "there is a %s %q already, at %s: rename one", kind, name, before)
+		s.reportKey("name", "%s %q is defined already, at %s: rename one", kind, name, before)
 		return
 	}
 	l.seen[key] = s.pos()

@@ -36,7 +36,7 @@ var mistakes = []struct{ name, yaml, want string }{
 :6: name: must be written out, without a variable
 :10: name: must be at most 64 letters, digits, dots, dashes or underscores, the first a letter or digit (in quotes if it is a number)`},
 	{"duplicate name", "type: policy\nname: p\nrules: []\n---\ntype: policy\nname: p\nrules: []\n",
-		`:6: name: there is a policy "p" already, at FILE:1: rename one`},
+		`:6: name: policy "p" is defined already, at FILE:1: rename one`},
 	{"duplicate key", "type: policy\nname: p\nrules: []\nrules: []\n", `:4: rules: the key is here twice, first on line 3: keep one`},
 	{"variables", "type: model\nname: m\nprovider: openai\nmodel: ${MISSING}\napi_key: ${BAD NAME}\nbase_url: ${WHO\n", `:4: model: the environment variable MISSING is not set: set it, or write the value here
 :5: api_key: ${ starts a variable such as ${NAME} (letters, digits and _); write $${ for the characters themselves
