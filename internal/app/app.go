@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
 
 	"holdpoint/internal/config"
 	"holdpoint/internal/app/demo"
@@ -31,6 +32,7 @@ type App struct {
 	client  client.Client
 	server  *devserver.Server
 	bridge  *bridge
+	worker  worker.Worker
 	token   string
 	failed  chan error
 	closers []func() error // run in reverse

@@ -23,6 +23,7 @@ type definitions struct {
 	cfg    *config.Config
 	models map[string]llm.Model
 	tools  *tool.Set
+	extra  []string // tools given in Options, which every agent may use
 }
 
 func newDefinitions(cfg *config.Config, o Options) (*definitions, error) {
@@ -43,6 +44,7 @@ func newDefinitions(cfg *config.Config, o Options) (*definitions, error) {
 	}
 	for _, t := range o.Tools {
 		tools = append(tools, configured(t, cfg))
+		d.extra = append(d.extra, t.Definition().Name)
 	}
 	var err error
 	d.tools, err = tool.NewSet(tools...)
@@ -107,7 +109,11 @@ func configured(t tool.Tool, cfg *config.Config) tool.Tool {
 }
 
 // Agent returns a definition by name.
-func (d *definitions) Agent(name string) (agent.Agent, bool) { return d.cfg.Agent(name) }
+func (d *definitions) Agent(name string) (agent.Agent, bool) {
+	a, ok := d.cfg.Agent(name)
+	a.Tools = append(slices.Clone(a.Tools), d.extra...)
+	return a, ok
+}
 
 // Policy returns the rules that hold under a policy now.
 func (d *definitions) Policy(name string) ([]permission.Rule, bool) {

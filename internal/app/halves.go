@@ -53,9 +53,21 @@ func (a *App) startWorker() error {
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("worker: %w", err)
 	}
-	a.closing(func() error { w.Stop(); return nil })
+	a.worker = w
+	a.closing(func() error { a.StopWorker(); return nil })
 	return nil
 }
+
+// StopWorker stops executing; what waits goes on waiting in Temporal. It may be called more than once.
+func (a *App) StopWorker() {
+	if a.worker != nil {
+		a.worker.Stop()
+		a.worker = nil
+	}
+}
+
+// StartWorker starts executing again.
+func (a *App) StartWorker() error { return a.startWorker() }
 
 // startBridge listens and serves. dev may make a token of its own; elsewhere no token means loopback only.
 func (a *App) startBridge(dev bool) error {

@@ -49,7 +49,7 @@ type Options struct {
 	Now func() time.Time
 	// Faults is handed to the activities.
 	Faults func(activities.Point)
-	// Tools are added to the built-in ones.
+	// Tools are added to the built-in ones; every agent may use them.
 	Tools []tool.Tool
 	// Models are added to the configured ones, by name.
 	Models map[string]llm.Model
