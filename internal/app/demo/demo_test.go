@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"holdpoint/internal/config"
 	"holdpoint/internal/app/demo"
+	"holdpoint/internal/config"
+	"holdpoint/llm/scripted"
 )
 
 func env(vars map[string]string) func(string) (string, bool) {
@@ -44,6 +45,9 @@ func TestTheDemosConfigurationLoads(t *testing.T) {
 	}
 	if m, _ := cfg.Model(a.Model); m.Provider != config.ProviderScripted {
 		t.Errorf("without a key the model is %s, want the scripted one", m.Provider)
+	}
+	if _, err := scripted.Load(filepath.Join(data, "demo", "config", "scripts", "demo.yaml")); err != nil {
+		t.Error(err)
 	}
 	if len(cfg.Policy(a.Policy)) == 0 {
 		t.Error("the agent has no rules")

@@ -3,10 +3,11 @@
 set -uo pipefail
 cd "$(dirname "$0")"
 
-failed=0
+failed=0 checked=0
 
 check() {
   local got
+  checked=$((checked + 1))
   got=$(bash price.sh "$1" "$2")
   if [ "$got" = "$3" ]; then
     echo "ok    $1 cents at $2 % is $3"
@@ -21,5 +22,5 @@ check 100 7 107
 check 999 19 1189
 check 50 7 54
 
-echo "$failed failed"
+echo "$failed of $checked failed"
 exit "$failed"

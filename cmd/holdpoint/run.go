@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"holdpoint/api"
+	"holdpoint/event"
+	"holdpoint/interaction"
+)
+
+const runLong = `Starts a run and follows it to its end. At a terminal, each question is put to you as it comes; elsewhere
+the lines that answer it are printed and the stream goes on. TEXT is read from stdin when it is left out or "-".
+
+Exit codes: 0 completed, 1 error, 2 usage, 3 the run failed, 4 the run was aborted by a person, 130 interrupted
+(the run goes on).`
+
+func runCommand(c *cli) *cobra.Command {
+	var r remote
+	var asJSON bool
+	var body api.StartRun
+	cmd := &cobra.Command{
+		Use: "run AGENT [TEXT]", Short: "Start a run and follow it", Long: runLong, Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			body.Agent = args[0]
+			if body.Input, err = c.input(args[1:]); err != nil {
+				return err
+			}
+			cl, err := c.connect(&r)
+			if err != nil {
+				return err
+			}
+			return c.run(cmd.Context(), cl, &r, body, asJSON)
+		},
+	}
+	r.flags(cmd)
+	cmd.Flags().StringVar(&body.SessionID, "session", "", "go on with this conversation")
+	cmd.Flags().StringVar(&body.UserID, "user", "", "for whom; another than yourself needs an admin's token")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print each event as a line of JSON, and ask nothing")
+	return cmd
+}
+
+// input is the message to start with.
+func (c *cli) input(args []string) (string, error) {
+	if len(args) == 1 && args[0] != "-" {
+		return args[0], nil
+	}
+	if c.asks && len(args) == 0 {
+		return "", usage("say what to do: holdpoint run AGENT TEXT")
+	}
+	data, err := io.ReadAll(io.LimitReader(c.in, interaction.MaxMessageBytes+1))
+	if err != nil {
+		return "", fmt.Errorf("stdin can't be read: %w", err)
+	}
+	if len(data) > interaction.MaxMessageBytes {
+		return "", fmt.Errorf("the text has more than %d bytes: put it into a file that the agent reads", interaction.MaxMessageBytes)
+	}
+	text := strings.TrimSuffix(string(data), "\n")
+	if strings.TrimSpace(text) == "" {
+		return "", usage("the text is empty: say what to do")
+	}
+	return text, nil
+}
+
+func (c *cli) run(ctx context.Context, cl *client, r *remote, body api.StartRun, asJSON bool) error {
+	started, err := cl.start(ctx, body, uuid.New().String())
+	if err != nil {
+		return err
+	}
+	err = c.watch(ctx, cl, r, started.RunID, asJSON)
+	if ctx.Err() != nil {
+		fmt.Fprintf(c.err, "\nRun %s goes on without you. What waits for a person: %s inbox%s\n", started.RunID, c.name, r.typed())
+		return &exit{code: exitInterrupted}
+	}
+	return err
+}
+
+// watch follows a run to its end.
+func (c *cli) watch(ctx context.Context, cl *client, r *remote, run interaction.RunID, asJSON bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := &watcher{c: c, cl: cl, r: r, view: &render{c: c}, json: asJSON}
+	events, ended := make(chan event.Event), make(chan error, 1)
+	go func() {
+		ended <- cl.follow(ctx, run, func(e event.Event) error {
+			select {
+			case events <- e:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}, w.connection)
+	}()
+	var typed <-chan typedLine
+	if c.asks && !asJSON {
+		w.talk = &talk{c: c, cl: cl, r: r}
+		typed = lines(ctx, c.in)
+	}
+	for {
+		select {
+		case e := <-events:
+			if err := w.event(ctx, e); err != nil {
+				return err
+			}
+		case line, ok := <-typed:
+			if !ok {
+				typed = nil // the terminal is gone; the stream goes on
+			}
+			w.talk.line(ctx, line, ok)
+		case err := <-ended:
+			if err == nil {
+				err = w.outcome
+			}
+			return err
+		}
+	}
+}
+
+// watcher shows one run's events.
+type watcher struct {
+	c       *cli
+	cl      *client
+	r       *remote
+	view    *render
+	json    bool
+	talk    *talk // nil where nobody is asked
+	outcome error // how the run ended
+}
+
+// connection tells of a stream that broke, once, and of its return.
+func (w *watcher) connection(trouble string) {
+	if trouble != "" && !w.json {
+		fmt.Fprintf(w.c.err, "holdpoint: %s; trying again\n", interaction.Visible(trouble))
+	}
+}
+
+func (w *watcher) event(ctx context.Context, e event.Event) error {
+	if e.Type.Last() {
+		defer func() { w.outcome = outcome(e) }()
+	}
+	if w.json {
+		b, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(w.c.out, plainJSON(b))
+		return err
+	}
+	w.view.event(e)
+	switch e.Type {
+	case event.InteractionRequest:
+		return w.request(ctx, e)
+	case event.InteractionResponse:
+		if d, err := event.Decode(e); err == nil && w.talk != nil {
+			w.talk.closed(ctx, d.(event.InteractionResponseData).InteractionID)
+		}
+	case event.RunCompleted, event.RunFailed, event.RunAbortedByHuman:
+		w.ended(e)
+	}
+	return nil
+}
+
+// request shows a question, or puts it to the person at the terminal.
+func (w *watcher) request(ctx context.Context, e event.Event) error {
+	d, err := event.Decode(e)
+	q, ok := d.(interaction.Request)
+	if err != nil || !ok {
+		return nil // said already
+	}
+	w.view.end()
+	if w.talk != nil {
+		w.talk.ask(ctx, q.ID)
+		return nil
+	}
+	it := api.Interaction{Request: q, Status: interaction.StatusPending}
+	fmt.Fprintln(w.c.out, w.c.style.yellow("? waits for a person"))
+	w.c.show(w.c.out, it)
+	w.c.respondLines(w.c.out, w.r, it, shortID(q.ID))
+	return nil
+}
+
+func (w *watcher) ended(e event.Event) {
+	d, err := event.Decode(e)
+	if err != nil {
+		return
+	}
+	switch d := d.(type) {
+	case event.RunCompletedData:
+		w.view.line(w.c.style.green("completed"), "")
+	case event.RunFailedData:
+		w.view.line(w.c.style.red("failed"), "%s (%s)", d.Message, d.Code)
+	case event.RunAbortedData:
+		by := string(d.By)
+		if by == "" {
+			by = "a person"
+		}
+		w.view.line(w.c.style.red("aborted"), "by %s %s", by, d.Note)
+	}
+}
+
+// outcome is the exit code that a run's last event stands for.
+func outcome(e event.Event) error {
+	switch e.Type {
+	case event.RunFailed:
+		return &exit{code: exitFailed}
+	case event.RunAbortedByHuman:
+		return &exit{code: exitAborted}
+	default:
+		return nil
+	}
+}

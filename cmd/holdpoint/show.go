@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"holdpoint/api"
+	"holdpoint/interaction"
+)
+
+// show writes an interaction whole: nothing hidden, nothing cut. respondLines follow it.
+func (c *cli) show(w io.Writer, it api.Interaction) {
+	fmt.Fprintf(w, "%s  %s\n", c.style.bold(interaction.Visible(it.Title)), c.style.faint(interaction.Visible(string(it.ID))))
+	c.fields(w, it)
+	if it.Message != "" {
+		c.part(w, "Message", it.Message)
+	}
+	c.arguments(w, it.Request)
+	if it.Details != "" && !c.repeats(it.Request) {
+		c.part(w, "What it would do", it.Details)
+	}
+	c.questions(w, it.Request)
+	for _, r := range it.Responses {
+		c.field(w, "Answered", answerText(r))
+	}
+}
+
+// fields are the short facts, each on its line.
+func (c *cli) fields(w io.Writer, it api.Interaction) {
+	status := string(it.Status)
+	if !it.SubmittedAt.IsZero() && !it.Status.Final() {
+		status += ", an answer was accepted and is being carried out"
+	}
+	c.field(w, "Status", status)
+	c.field(w, "Kind", string(it.Type)+kindText(it.Kind))
+	if it.Risk != "" {
+		fmt.Fprintf(w, "%-10s %s\n", "Risk", c.style.risk(interaction.Visible(it.Risk), it.Risk))
+	}
+	c.field(w, "Tool", it.ToolName)
+	c.field(w, "Agent", strings.Join(it.AgentPath, " > "))
+	c.field(w, "Run", string(it.RunID)+", session "+string(it.SessionID))
+	c.field(w, "For", string(it.Requester))
+	c.field(w, "Reason", it.Reason)
+	c.field(w, "Rule", it.MatchedRule)
+	c.field(w, "Reviewers", c.reviewers(it.Request))
+	c.field(w, "Asked", it.CreatedAt.UTC().Format(time.RFC3339)+" ("+age(c.now().Sub(it.CreatedAt))+" ago)")
+	c.field(w, "Deadline", c.deadline(it.Request))
+	c.field(w, "Follows", string(it.LinkedTo))
+	c.field(w, "Digest", it.Digest)
+	if it.Base != "" {
+		c.field(w, "Based on", it.Base)
+	}
+	if it.Status.Final() {
+		c.field(w, "Ended", strings.TrimSpace(string(it.Action)+" "+it.ClosedReason)+" at "+it.ClosedAt.UTC().Format(time.RFC3339))
+	}
+	for _, key := range sortedKeys(it.Metadata) {
+		c.field(w, "Metadata", key+"="+it.Metadata[key])
+	}
+}
+
+func (c *cli) field(w io.Writer, name, value string) {
+	if value != "" {
+		fmt.Fprintf(w, "%-10s %s\n", name, interaction.Visible(value))
+	}
+}
+
+func kindText(k interaction.Kind) string {
+	switch k {
+	case interaction.KindOutcomeUnknown:
+		return ": it may or may not have happened already"
+	case interaction.KindPermission:
+		return ": may it run?"
+	case interaction.KindTool:
+		return ": the agent asks"
+	default:
+		return ""
+	}
+}
+
+func (c *cli) reviewers(q interaction.Request) string {
+	who := "anyone who may review"
+	if len(q.Reviewers) > 0 {
+		who = strings.Join(q.Reviewers, ", ")
+	}
+	if q.Quorum > 1 {
+		who += fmt.Sprintf("; %d approvals needed", q.Quorum)
+	}
+	if q.ExcludeRequester {
+		who += "; not " + string(q.Requester) + ", who requested it"
+	}
+	return who
+}
+
+func (c *cli) deadline(q interaction.Request) string {
+	if q.ExpiresAt.IsZero() {
+		return "none"
+	}
+	then := q.OnTimeout
+	if then == "" {
+		then = interaction.ActionReject
+	}
+	return fmt.Sprintf("%s (%s); then: %s", q.ExpiresAt.UTC().Format(time.RFC3339), left(q.ExpiresAt.Sub(c.now())), then)
+}
+
+// part is a heading with foreign text below it.
+func (c *cli) part(w io.Writer, name, text string) {
+	fmt.Fprintf(w, "%s\n", c.style.bold(name))
+	c.block(w, text)
+}
+
+// arguments shows what would run: each argument whole, in the order and as often as they were written.
+func (c *cli) arguments(w io.Writer, q interaction.Request) {
+	if len(q.ToolArgs) == 0 {
+		return
+	}
+	args, ok := members(q.ToolArgs)
+	if !ok {
+		c.part(w, "Arguments, as written", string(q.ToolArgs))
+		return
+	}
+	if len(args) == 0 {
+		fmt.Fprintln(w, c.style.bold("Arguments")+" none")
+	}
+	for _, a := range args {
+		c.part(w, "Argument "+interaction.Visible(a.name), a.text)
+	}
+}
+
+// member is one argument. text is a string's text, and the JSON of anything else.
+type member struct{ name, text string }
+
+// members reads a JSON object in its own order, a name that comes twice twice. It reports false for anything that
+// is not such an object.
+func members(raw json.RawMessage) ([]member, bool) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, false
+	}
+	var out []member
+	for dec.More() {
+		name, err := dec.Token()
+		key, isName := name.(string)
+		var value json.RawMessage
+		if err != nil || !isName || dec.Decode(&value) != nil {
+			return nil, false
+		}
+		m := member{name: key, text: string(value)}
+		var s string
+		var pretty bytes.Buffer
+		if value[0] == '"' && json.Unmarshal(value, &s) == nil {
+			m.text = s
+		} else if json.Indent(&pretty, value, "", "  ") == nil {
+			m.text = pretty.String()
+		}
+		out = append(out, m)
+	}
+	_, err := dec.Token()
+	return out, err == nil
+}
+
+// repeats reports whether the details say only what an argument has said.
+func (c *cli) repeats(q interaction.Request) bool {
+	args, _ := members(q.ToolArgs)
+	return slices.ContainsFunc(args, func(m member) bool { return interaction.VisibleLines(m.text) == interaction.VisibleLines(q.Details) })
+}
+
+// questions shows what is asked beside an approval: choices, and the parts of a combined request.
+func (c *cli) questions(w io.Writer, q interaction.Request) {
+	if q.Type == interaction.TypeSelect {
+		fmt.Fprintln(w, c.style.bold("Choices"))
+		for _, o := range choices(q) {
+			fmt.Fprintf(w, "  %-12s %s\n", interaction.Visible(o.ID), interaction.Visible(strings.TrimSpace(o.Label+"  "+o.Description)))
+		}
+	}
+	c.field(w, "Yes means", q.ConfirmText)
+	c.field(w, "No means", q.CancelText)
+	for n, part := range q.Interactions {
+		fmt.Fprintf(w, "%s %s\n", c.style.bold(fmt.Sprintf("Question %d (%s)", n+1, part.Type)), interaction.Visible(part.Title))
+		if part.Message != "" {
+			c.block(w, part.Message)
+		}
+		c.questions(w, part)
+	}
+}
+
+// choices are a select's options that choose.
+func choices(q interaction.Request) []interaction.Option {
+	return slices.DeleteFunc(slices.Clone(q.Options), func(o interaction.Option) bool { return o.Action != interaction.ActionAnswer })
+}
+
+func answerText(r interaction.Response) string {
+	who := string(r.Reviewer.ID)
+	if who == "" {
+		who = "someone unnamed"
+	}
+	text := fmt.Sprintf("%s by %s", r.Action, who)
+	if !r.RespondedAt.IsZero() {
+		text += " at " + r.RespondedAt.UTC().Format(time.RFC3339)
+	}
+	for _, words := range []string{r.Text, strings.Join(r.Selected, ", "), r.Feedback, r.Note} {
+		if words != "" {
+			text += ": " + words
+		}
+	}
+	return text
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// age is a duration in its largest unit.
+func age(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%dd", int(d.Hours()/24))
+	}
+}
+
+func left(d time.Duration) string {
+	if d <= 0 {
+		return "passed"
+	}
+	return "in " + age(d)
+}
