@@ -276,6 +276,11 @@ func (p *cmdPattern) permits(c command) bool {
 	return false
 }
 
+// named reports whether the rule spells its program.
+func (p *cmdPattern) named() bool {
+	return !slices.ContainsFunc(p.alts, func(a cmdAlt) bool { return len(a.base) == 0 || a.base[0].op != opLit })
+}
+
 // forbids matches for deny and ask: assignments are looked past, the program
 // counts by its base name in any case.
 func (p *cmdPattern) forbids(c command) answer {

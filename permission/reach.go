@@ -88,8 +88,8 @@ func (s *script) touched(c command, dirs cwd) []touch {
 func (s *script) operandTouches(use fileUse, name string, args []word, dirs cwd) []touch {
 	operands, flags := splitOperands(args)
 	spread := use.tree || hasFlag(flags, use.treeFlags, "recursive")
-	if slices.ContainsFunc(flags, func(f word) bool {
-		return f.text == "-drecurse" || f.text == "--directories=recurse" || f.text == "--archive"
+	if slices.ContainsFunc(args, func(f word) bool {
+		return f.text == "recurse" || f.text == "-drecurse" || f.text == "--directories=recurse" || f.text == "--archive"
 	}) {
 		spread = true
 	}
@@ -101,7 +101,7 @@ func (s *script) operandTouches(use fileUse, name string, args []word, dirs cwd)
 		operands = []word{plainWord(".")}
 	}
 	if use.lastWritten {
-		return append(out, s.copyTouches(use, operands, args, dirs, spread)...)
+		return append(out, s.copyTouches(use, name, operands, args, dirs, spread)...)
 	}
 	inPlace := name == "sed" && (hasFlag(flags, "i", "in-place"))
 	for _, o := range operands {
@@ -120,7 +120,7 @@ func (s *script) operandTouches(use fileUse, name string, args []word, dirs cwd)
 
 // copyTouches: sources are read, the target is written, and so is a source's
 // name inside the target when that is a directory.
-func (s *script) copyTouches(use fileUse, operands, args []word, dirs cwd, spread bool) []touch {
+func (s *script) copyTouches(use fileUse, name string, operands, args []word, dirs cwd, spread bool) []touch {
 	var out []touch
 	sources, targets := operands, []word(nil)
 	for i, a := range args {
@@ -144,6 +144,12 @@ func (s *script) copyTouches(use fileUse, operands, args []word, dirs cwd, sprea
 	for _, to := range targets {
 		out = append(out, s.touch(to, dirs, true, false, false)...)
 		for _, src := range sources {
+			if name == "ln" && src.sure() && to.sure() && !path.IsAbs(src.text) {
+				// A symbolic link's text is relative to where the link is.
+				linked := to
+				linked.text = path.Dir(to.text) + "/" + src.text
+				out = append(out, s.touch(linked, dirs, false, spread, false)...)
+			}
 			if src.sure() && to.sure() {
 				inside := to
 				inside.text = strings.TrimSuffix(to.text, "/") + "/" + path.Base(src.text)

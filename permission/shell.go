@@ -36,6 +36,8 @@ type part struct {
 	parent *part
 	// transparent wrappers add nothing and need no rule of their own.
 	transparent bool
+	// wraps: the command starts others, which are parts of their own.
+	wraps bool
 	// doubt says why no rule can allow the part.
 	doubt string
 	// hazard says why only an exact rule can.

@@ -110,10 +110,13 @@ type wordBuilder struct {
 	// brace: an unquoted { was left over, so a comma or .. after it may expand
 	// by rules that differ between shells.
 	brace bool
+	// several: the word has pieces that are not plain text.
+	several bool
 }
 
 func buildWord(parts []syntax.WordPart) word {
 	var b wordBuilder
+	b.several = hasQuotes(parts)
 	b.parts(parts, false)
 	return b.done()
 }
@@ -207,15 +210,11 @@ func (b *wordBuilder) lit(s string, start bool) {
 				b.char(rs[i])
 			}
 		case '*':
-			b.globChar(r, opDeep)
+			b.globChar(r, opStar)
 		case '?':
 			b.globChar(r, opOne)
 		case '[':
-			if strings.ContainsRune(string(rs[i:]), ']') && i+1 < len(rs) {
-				b.globChar(r, opDeep)
-			} else {
-				b.char(r)
-			}
+			i += b.bracket(rs[i:])
 		case '{':
 			b.brace = true
 			b.char(r)
@@ -233,6 +232,21 @@ func (b *wordBuilder) lit(s string, start bool) {
 			b.char(r)
 		}
 	}
+}
+
+// bracket reads an unquoted [ and gives how many runes after it were taken. A
+// class that does not end in this piece of the word may end in a later one.
+func (b *wordBuilder) bracket(rs []rune) int {
+	class, n, err := parseClass(rs)
+	if err != nil {
+		b.w.dynamic = b.w.dynamic || b.several && len(rs) > 1
+		b.char(rs[0])
+		return 0
+	}
+	b.w.open, b.w.glob = b.w.open || b.first(), true
+	b.text.WriteString(string(rs[:n]))
+	b.seq = append(b.seq, class)
+	return n - 1
 }
 
 // quotedLit is text in double quotes: a backslash quotes only what is special

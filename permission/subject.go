@@ -79,8 +79,15 @@ func (s commandSubject) permits(r *compiled) bool {
 			return true
 		}
 	}
-	return (r.cmd.exact || s.part.hazard == "") && s.part.covered(r)
+	if !r.cmd.exact && (s.part.hazard != "" || declares[s.part.cmd.name()] && !r.cmd.named()) {
+		return false
+	}
+	return s.part.covered(r)
 }
+
+// declares are the builtins that change the shell: a rule must name them, a
+// wildcard in front is not enough.
+var declares = set("export declare typeset local readonly nameref unset set shopt eval trap alias source . exec enable hash builtin")
 
 func (p *part) covered(r *compiled) bool {
 	return r.cmd.permits(p.cmd) || p.plain != nil && r.cmd.permits(*p.plain)

@@ -1,3 +1,278 @@
 package permission
 
-func (e *evaluation) suggestions() []string { return nil }
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// suggestions are rules that would have allowed the call, narrowest first:
+// the exact call, then a subcommand, a directory or a host. A command line
+// with several uncovered parts gets one exact rule for each of them, to be
+// saved together. A candidate is kept only when it covers what is to be
+// approved and meets no deny.
+func (e *evaluation) suggestions() []string {
+	var open []outcome
+	for _, o := range e.results {
+		if o.effect == Ask {
+			open = append(open, o)
+		}
+		if o.part != nil && (o.part.kind == partRead || o.part.kind == partWrite) {
+			return nil
+		}
+	}
+	var out []string
+	for _, o := range open {
+		found := e.candidates(o)
+		if len(found) == 0 {
+			return nil
+		}
+		if len(open) > 1 {
+			found = found[:1]
+		}
+		for _, f := range found {
+			if !slices.Contains(out, f) {
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+// together reports whether the suggestions only help when all are saved.
+func (e *evaluation) together() bool {
+	n := 0
+	for _, o := range e.results {
+		if o.effect == Ask {
+			n++
+		}
+	}
+	return n > 1
+}
+
+func (e *evaluation) candidates(o outcome) []string {
+	var texts []string
+	switch s := o.subject.(type) {
+	case commandSubject:
+		texts = commandCandidates(s)
+	case pathSubject:
+		texts = pathCandidates(s)
+	case urlSubject:
+		texts = urlCandidates(s)
+	case argsSubject:
+		texts = argsCandidates(s)
+	}
+	return slices.DeleteFunc(texts, func(text string) bool { return !e.sound(text, o.subject) })
+}
+
+// sound checks a candidate the way it would be used.
+func (e *evaluation) sound(text string, s subject) bool {
+	c, err := compile(Rule{Effect: Allow, Pattern: text})
+	if err != nil || !s.permits(c) {
+		return false
+	}
+	return !slices.ContainsFunc(e.set.denies, func(deny *compiled) bool {
+		return e.inScope(deny) && e.overlap(c, deny)
+	})
+}
+
+// overlap reports whether an allow could cover something that a deny forbids.
+func (e *evaluation) overlap(allow, deny *compiled) bool {
+	switch {
+	case allow.path != nil && deny.path != nil:
+		return slices.ContainsFunc(allow.path.globs, func(a pathGlob) bool { return e.pathOverlap(a, deny.path) })
+	case allow.cmd != nil && deny.cmd != nil && !allow.cmd.exact:
+		return slices.ContainsFunc(allow.cmd.alts, func(a cmdAlt) bool {
+			return slices.ContainsFunc(deny.cmd.alts, func(d cmdAlt) bool {
+				return a.seq.meets(d.seq, 0) || a.base.meets(d.base, 0)
+			})
+		})
+	case allow.url != nil && deny.url != nil && deny.tool.forbids(BuiltinTool(allow.tool.text)):
+		return allow.url.meets(deny.url)
+	case allow.bare:
+		// A whole tool, of which a deny forbids some calls.
+		return deny.tool.forbids(BuiltinTool(allow.tool.text))
+	default:
+		return false
+	}
+}
+
+func (e *evaluation) pathOverlap(a pathGlob, deny *pathPattern) bool {
+	for _, mine := range a.spellings(e.places) {
+		for _, d := range deny.globs {
+			for _, theirs := range d.spellings(e.places) {
+				if mine.absolute().meets(theirs.absolute(), '/') {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// meets compares a suggested URL rule, which names one host, with a deny.
+func (p *urlPattern) meets(deny *urlPattern) bool {
+	t := webTarget{scheme: p.scheme, port: p.port, host: p.address, address: p.address != ""}
+	if !t.address {
+		t.host = strings.Join(p.labels, ".")
+	}
+	if !deny.coversHost(t) {
+		return false
+	}
+	for _, a := range p.folded {
+		for _, b := range deny.folded {
+			if a.meets(b, '/') {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// neverSuggested are programs whose approval would approve anything.
+var neverSuggested = set(`python python2 python3 pypy perl ruby node nodejs deno bun php lua tclsh wish Rscript R julia irb
+	ipython osascript awk gawk mawk nawk sh bash dash zsh ksh ash fish csh tcsh pwsh powershell env sudo doas su xargs find
+	fd ssh eval exec source . trap alias npx bunx pnpx uvx tsx ts-node java expect make-shell`)
+
+func commandCandidates(s commandSubject) []string {
+	p := s.part
+	if p.kind != partCommand || len(p.cmd.assigns) > 0 || p.wraps || len(p.cmd.words) == 0 {
+		return nil
+	}
+	name := p.cmd.name()
+	if neverSuggested[name] || strings.HasPrefix(name, "python") || name == "git" && len(p.cmd.words) == 1 {
+		return nil
+	}
+	var words []string
+	for _, w := range p.cmd.words {
+		if w.dynamic || w.subst {
+			return nil
+		}
+		words = append(words, ruleWord(w.text))
+	}
+	out := []string{s.tool.Name + "(" + strings.Join(words, " ") + ")"}
+	if n := subcommandWords(p.cmd); n > 0 && p.hazard == "" {
+		out = append(out, s.tool.Name+"("+strings.Join(words[:n], " ")+":*)")
+	}
+	return out
+}
+
+// ruleWord writes one word so that a rule reads back exactly it.
+func ruleWord(s string) string {
+	plain := s != ""
+	for _, r := range s {
+		if r > 0x7f || !isWordByte(byte(r)) && !strings.ContainsRune("@%+=./:~^-", r) {
+			plain = false
+		}
+	}
+	if plain {
+		return s
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `*`, `\*`).Replace(s) + `"`
+}
+
+// subcommands are programs whose second word says what they do, and the
+// second words that run whatever follows.
+var subcommands = map[string]string{
+	"git": "config bisect submodule filter-branch", "npm": "exec x explore config", "pnpm": "exec dlx config",
+	"yarn": "exec dlx config", "bun": "x", "go": "run generate env", "cargo": "run config", "docker": "exec run", "podman": "exec run",
+	"kubectl": "exec run cp attach debug", "make": "", "pip": "config", "pip3": "config", "uv": "run tool", "gh": "api alias extension",
+	"terraform": "console", "systemctl": "edit", "brew": "", "apt": "", "apt-get": "", "poetry": "run shell", "bundle": "exec console",
+	"mvn": "", "gradle": "", "dotnet": "exec run", "helm": "plugin", "just": "", "jj": "config", "composer": "exec", "rustup": "run",
+	"swift": "run", "mix": "run", "flutter": "run", "ng": "", "turbo": "", "nx": "exec",
+}
+
+// subcommandWords is how many leading words make a subcommand, 0 for none.
+func subcommandWords(c command) int {
+	runs, ok := subcommands[c.words[0].text]
+	if !ok || len(c.words) < 2 {
+		return 0
+	}
+	n := 2
+	if c.words[1].text == "run" && len(c.words) > 2 {
+		n = 3
+	} else if c.words[1].text == "run" {
+		return 0
+	}
+	for _, w := range c.words[1:n] {
+		if !subcommandWord(w.text) || !w.sure() {
+			return 0
+		}
+	}
+	if slices.Contains(strings.Fields(runs), c.words[1].text) {
+		return 0
+	}
+	return n
+}
+
+func subcommandWord(s string) bool {
+	for i := range len(s) {
+		if !isWordByte(s[i]) && (i == 0 || s[i] != '-' && s[i] != ':') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func pathCandidates(s pathSubject) []string {
+	t := s.target
+	if t.clean == "" {
+		return nil
+	}
+	exact, _ := s.places.patternFor(t.clean)
+	out := []string{s.tool.Name + "(" + exact + ")"}
+	dir, deep := s.places.patternFor(path.Dir(t.clean))
+	if deep && !looksSecret(t.clean) {
+		out = append(out, s.tool.Name+"("+dir+"/**)")
+	}
+	return out
+}
+
+// patternFor writes a path as a pattern; deep tells whether it lies far enough
+// from a root to be granted as a directory.
+func (p *places) patternFor(file string) (pattern string, deep bool) {
+	escape := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`)
+	for _, base := range []struct{ dir, mark string }{{p.workspace, "./"}, {p.home, "~/"}} {
+		if base.dir == "" || path.Clean(base.dir) == "/" {
+			continue
+		}
+		if rest, ok := below(path.Clean(base.dir), file); ok {
+			return base.mark + escape.Replace(rest), rest != ""
+		}
+	}
+	return escape.Replace(file), strings.Count(file, "/") > 2
+}
+
+func urlCandidates(s urlSubject) []string {
+	t := s.target
+	if t.host == "" || t.user {
+		return nil
+	}
+	host := t.host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if t.port != defaultPort(t.scheme) {
+		host += ":" + t.port
+	}
+	method := ""
+	if t.method != "GET" && t.method != "HEAD" {
+		method = t.method + " "
+	}
+	escape := strings.NewReplacer("*", "%2A", "?", "%3F", "[", "%5B", "]", "%5D", "{", "%7B", "}", "%7D", " ", "%20", `\`, "%5C")
+	origin := s.tool.Name + "(" + method + t.scheme + "://" + host
+	return []string{origin + escape.Replace(t.path) + ")", origin + "/**)"}
+}
+
+// maxExactArgs bounds the arguments that are offered as an exact rule.
+const maxExactArgs = 2000
+
+func argsCandidates(s argsSubject) []string {
+	name := s.tool.fullName()
+	var out []string
+	if text := canonical(s.args); len(text) <= maxExactArgs {
+		text = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(text)
+		out = append(out, name+"("+text+")")
+	}
+	return append(out, name)
+}

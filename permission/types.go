@@ -270,8 +270,10 @@ type Decision struct {
 	Approval Approval `json:"approval"`
 	Parts    []Part   `json:"parts,omitempty"`
 	// SuggestedPatterns are rules that would have allowed the call, narrowest
-	// first.
+	// first. With SuggestTogether there is one for each uncovered part of the
+	// call, and only all of them together allow it.
 	SuggestedPatterns []string `json:"suggested_patterns,omitempty"`
+	SuggestTogether   bool     `json:"suggest_together,omitempty"`
 	Resource          string   `json:"resource,omitempty"`
 	// Paths are the cleaned and the resolved paths that were looked at.
 	Paths []string `json:"paths,omitempty"`

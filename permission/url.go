@@ -145,7 +145,7 @@ func decodePath(s string, plainOnly bool) string {
 	for i := 0; i < len(s); i++ {
 		if s[i] == '%' && i+2 < len(s) {
 			n, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
-			if c := byte(n); err == nil && (!plainOnly || c > ' ' && strings.IndexByte(`/\%?#`, c) < 0) {
+			if c := byte(n); err == nil && (!plainOnly || c >= ' ' && strings.IndexByte(`/\%?#`, c) < 0) {
 				b.WriteByte(c)
 				i += 2
 				continue

@@ -161,13 +161,16 @@ func (p *urlPattern) addPath(segments []string, slash, wide bool) error {
 		return err
 	}
 	q = append(sequence{{op: opLit, r: '/'}}, q...)
+	if tree && wide {
+		p.paths = append(p.paths, slices.Clone(q))
+	}
 	if (tree || slash) && len(segments) > 0 {
 		q = append(q, token{op: opLit, r: '/'})
 	}
 	if tree {
 		p.paths = append(p.paths, append(slices.Clone(q), token{op: opDeep}))
 	}
-	if !tree || wide {
+	if !tree {
 		p.paths = append(p.paths, q)
 	}
 	return nil

@@ -199,6 +199,7 @@ func (w *walker) statement(n syntax.Node, dirs cwd) {
 		for _, f := range strings.Fields(p.text) {
 			p.cmd.words = append(p.cmd.words, plainWord(f))
 		}
+		p.hazard = "shell arithmetic and tests evaluate more than their text shows"
 		if unresolved(n) {
 			p.doubt = "it contains something that is only known at run time"
 		}

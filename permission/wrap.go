@@ -65,12 +65,14 @@ func (w *walker) child(p *part, c command, dirs cwd, in stdin) {
 	if len(c.words) == 0 {
 		return
 	}
+	p.wraps = true
 	inner := &part{kind: partCommand, text: c.show(), cmd: c, parent: p}
 	w.run(inner, dirs, in)
 }
 
 // nestedScript analyses text that p will run as a script.
 func (w *walker) nestedScript(p *part, text word, dirs cwd) {
+	p.wraps = true
 	if !text.sure() {
 		p.doubt = "the script it runs is only known at run time"
 		w.suspect(strings.ReplaceAll(text.text, string(opaqueMark), " "))
@@ -180,7 +182,11 @@ func (w *walker) findExec(p *part, args []word, dirs cwd) {
 		for end < len(args) && args[end].text != ";" && args[end].text != "+" {
 			end++
 		}
-		w.child(p, command{words: args[i+1 : end]}, cwd{""}, stdin{piped: true})
+		where := dirs
+		if strings.HasSuffix(args[i].text, "dir") {
+			where = cwd{""}
+		}
+		w.child(p, command{words: args[i+1 : end]}, where, stdin{piped: true})
 		i = end
 	}
 }
@@ -286,6 +292,9 @@ func (w *walker) innerCommand(p *part, spec wrapSpec, inner []word, dirs cwd, in
 	}
 	if p.cmd.name() == "mise" || p.cmd.name() == "rtx" || p.cmd.name() == "asdf" {
 		for len(inner) > 1 && strings.Contains(inner[0].text, "@") {
+			inner = inner[1:]
+		}
+		if len(inner) > 0 && inner[0].text == "--" {
 			inner = inner[1:]
 		}
 	}
