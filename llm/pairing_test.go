@@ -18,7 +18,9 @@ func calls(ids ...string) llm.Message {
 	return m
 }
 
-func answer(id string) llm.Message { return llm.Message{Role: llm.RoleTool, ProviderID: id, Content: "ok"} }
+func answer(id string) llm.Message {
+	return llm.Message{Role: llm.RoleTool, ProviderID: id, Content: "ok"}
+}
 
 func TestCheckPairing(t *testing.T) {
 	t.Parallel()

@@ -1,14 +1,13 @@
 package openai_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
-
-	"encoding/json"
 
 	"github.com/google/go-cmp/cmp"
 
