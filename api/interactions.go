@@ -30,7 +30,7 @@ func (s *Server) interactionRoutes(h huma.API) {
 		"or after Last-Event-ID."
 	body[interaction.Response](h, &one)
 	answered := h.OpenAPI().Components.Schemas.Schema(typeOf[Answered](), true, "Answered")
-	for status, what := range map[string]string{"200": "Applied", "202": "Stored; no worker has seen it yet"} {
+	for status, what := range map[string]string{"200": "Applied", "202": "Stored until the run can take it: no worker has seen it yet, or the run does not know yet that it asks"} {
 		one.Responses[status] = eventStream(what)
 		one.Responses[status].Content["application/json"] = &huma.MediaType{Schema: answered}
 	}

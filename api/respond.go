@@ -237,8 +237,7 @@ func (s *Server) forward(ctx context.Context, updateID string, answers []*answer
 		case err != nil:
 			items[n] = s.refusedItem(ctx, a, err)
 		case stored:
-			items[n] = AnsweredItem{Answered: a.ref(), HTTPStatus: http.StatusAccepted}
-			items[n].Status = StatusStored
+			items[n] = a.stored()
 		default:
 			items[n] = s.result(ctx, a, result.Items[n])
 		}
@@ -248,6 +247,13 @@ func (s *Server) forward(ctx context.Context, updateID string, answers []*answer
 
 func (a *answer) ref() Answered {
 	return Answered{ResponseID: a.response.ID, InteractionID: a.response.RequestID}
+}
+
+// stored is the result of an answer that is kept and not applied yet.
+func (a *answer) stored() AnsweredItem {
+	it := AnsweredItem{Answered: a.ref(), HTTPStatus: http.StatusAccepted}
+	it.Status = StatusStored
+	return it
 }
 
 func (s *Server) refusedItem(ctx context.Context, a *answer, err error) AnsweredItem {
@@ -273,6 +279,9 @@ func alone(r interaction.Response, e interaction.Error) *interaction.Error {
 
 // result turns the workflow's word on one response into ours.
 func (s *Server) result(ctx context.Context, a *answer, w workflows.ResponseResult) AnsweredItem {
+	if w.Kept { // the run does not know yet that it asks; the record was faster
+		return a.stored()
+	}
 	if w.Code != "" || !w.Applied {
 		return s.refusedItem(ctx, a, &interaction.Error{Code: interaction.Code(w.Code), Message: w.Error})
 	}

@@ -261,6 +261,18 @@ func TestWithoutAWorkerTheAnswerIsKeptAsASignal(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatOvertakesItsQuestionIsKept(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.park("r1", "i1")
+	b.temporal.onUp = func(client.UpdateWorkflowOptions) (any, error) {
+		return workflows.RespondResult{Items: []workflows.ResponseResult{{InteractionID: "i1", Kept: true}}}, nil
+	}
+	if a := b.do("rex", "POST", respondPath, `{"action":"approve"}`); a.status != 202 || a.body["status"] != "stored" || len(b.temporal.signals) > 0 {
+		t.Errorf("%d %s", a.status, a.raw)
+	}
+}
+
 func TestWhenTemporalIsGoneOrTheRunHasEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

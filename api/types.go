@@ -90,7 +90,7 @@ type Answered struct {
 	ResponseID    interaction.ResponseID `json:"response_id"`
 	InteractionID interaction.ID         `json:"interaction_id"`
 	Applied       bool                   `json:"applied" doc:"By this request or an earlier one of the same response id"`
-	Status        string                 `json:"status,omitempty" doc:"Of the interaction afterwards; 'stored' when no worker has seen it yet"`
+	Status        string                 `json:"status,omitempty" doc:"Of the interaction afterwards; 'stored' when it is kept until the run can take it"`
 	Approvals     int                    `json:"approvals,omitempty" doc:"Distinct approvers so far"`
 	Quorum        int                    `json:"quorum,omitempty" doc:"Approvers needed"`
 }
