@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -65,7 +66,11 @@ func (x *execution) storeIn(ctx context.Context, tx Tx, out tool.Outcome) (*RunT
 		if err := tx.SaveExecution(ctx, entry); err != nil {
 			return nil, err
 		}
-		return w.ask(x.toolQuestion(*out.Request))
+		q := x.toolQuestion(*out.Request)
+		if err := interaction.Open(q, w.now).Request.Validate(); err != nil {
+			return w.finish(tool.Result{Status: tool.StatusError, Content: "The tool asked what can't be put to a person: " + err.Error()})
+		}
+		return w.ask(q)
 	}
 	entry.State, entry.EndedAt = tool.StateFinished, w.now
 	if err := tx.SaveExecution(ctx, entry); err != nil {
@@ -167,9 +172,18 @@ func (x *execution) toolQuestion(q interaction.Request) interaction.Request {
 	r.Title, r.Message, r.Details = clip(interaction.Visible(q.Title), interaction.MaxTitleBytes), q.Message, q.Details
 	r.Placeholder, r.Required, r.Multiline, r.Multiple = q.Placeholder, q.Required, q.Multiline, q.Multiple
 	r.ConfirmText, r.CancelText, r.Interactions, r.Metadata = q.ConfirmText, q.CancelText, q.Interactions, q.Metadata
-	if len(q.Options) > 0 {
-		r.Options = append(q.Options, r.Options...)
-	}
+	r.Options = withStandard(q.Options, r.Options)
 	x.a.applyApproval(&r, x.decide.Approval)
 	return r
+}
+
+// withStandard puts the ways out that every request has after the tool's own options, whose ids come first.
+func withStandard(own, standard []interaction.Option) []interaction.Option {
+	out := slices.Clone(own)
+	for _, s := range standard {
+		if !slices.ContainsFunc(own, func(o interaction.Option) bool { return o.ID == s.ID }) {
+			out = append(out, s)
+		}
+	}
+	return out
 }

@@ -15,6 +15,7 @@ import (
 // execution finds the record and returns what the first one pinned.
 func (a *Activities) StartRun(ctx context.Context, in StartRunInput) (StartRunResult, error) {
 	ag, known := a.Definitions.Agent(in.Agent)
+	unknown := permanent(CodeUnknownAgent, "no agent is named %q in this worker's configuration", in.Agent)
 	var out StartRunResult
 	err := a.Store.Write(ctx, func(tx Tx) error {
 		run := newRun(in, a.Now())
@@ -30,11 +31,14 @@ func (a *Activities) StartRun(ctx context.Context, in StartRunInput) (StartRunRe
 			return err
 		}
 		if !known {
-			return permanent(CodeUnknownAgent, "no agent is named %q in this worker's configuration", in.Agent)
+			return nil // the row stays, for the run's end to be recorded in
 		}
 		out, err = a.openRecord(ctx, tx, run, ag)
 		return err
 	})
+	if err == nil && out.AgentDigest == "" {
+		return out, unknown
+	}
 	return out, err
 }
 

@@ -25,7 +25,8 @@ type taken struct {
 }
 
 // takeIn looks at each call that the model asked for. Files are read here, outside the transaction.
-func (a *Activities) takeIn(ctx context.Context, in CallModelInput, ag agent.Agent, calls []llm.ToolCall) []taken {
+func (a *Activities) takeIn(ctx context.Context, in CallModelInput, ag agent.Agent, reply llm.Reply) []taken {
+	calls := reply.Message.ToolCalls
 	out := make([]taken, 0, len(calls))
 	for i, c := range calls {
 		t := taken{call: tool.Call{ID: callID(in.RunID, in.Turn, i+1), RunID: in.RunID, SessionID: in.SessionID,
@@ -34,6 +35,8 @@ func (a *Activities) takeIn(ctx context.Context, in CallModelInput, ag agent.Age
 		impl, def, known := a.toolOf(ag, c.Name)
 		t.def, t.call.Args = def, args
 		switch {
+		case reply.Truncated: // what is there may be whole JSON by chance
+			t.fault = "Your answer was cut off at its token limit, so this call was not made. Send it again, shorter."
 		case i >= maxCallsPerTurn:
 			t.fault = fmt.Sprintf("Too many tool calls in one turn: at most %d are carried out. Call this again later.", maxCallsPerTurn)
 		case !known:

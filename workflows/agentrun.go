@@ -31,7 +31,7 @@ type agentRun struct {
 	modelTurn int
 	running   []interaction.CallID // tool calls in flight
 	cancel    workflow.CancelFunc  // of tools and model calls, for an abort
-	ended     bool
+	ended     agent.RunStatus      // how it ended, "" while it goes on
 	recording bool
 }
 
@@ -129,7 +129,7 @@ func (r *agentRun) finish(ctx workflow.Context, in activities.FinishRunInput) (R
 		}
 	}
 	in.RunID = r.in.RunID
-	r.ended = true
+	r.ended = in.Status
 	r.closeGates(ctx, in.Status)
 	if err := r.finishRecord(ctx, in); err != nil {
 		return RunResult{}, err
@@ -199,8 +199,8 @@ func (r *agentRun) callModel(ctx workflow.Context) (activities.CallModelResult, 
 // status is where the run stands.
 func (r *agentRun) status() agent.RunStatus {
 	switch {
-	case r.ended:
-		return agent.RunCompleted
+	case r.ended != "":
+		return r.ended
 	case len(r.gates) > 0:
 		return agent.RunAwaitingHuman
 	}

@@ -159,7 +159,7 @@ func (r *agentRun) checkText(m TextMessage) error {
 		size += len(t.Text)
 	}
 	switch {
-	case r.ended || r.st.Stop != nil:
+	case r.ended != "" || r.st.Stop != nil:
 		return &interaction.Error{Code: interaction.CodeWrongRun, Message: "the run is ending: start a new run in this session"}
 	case len(r.st.Texts) >= keepTexts || size > keepTextBytes:
 		return &interaction.Error{Code: interaction.CodeTooLarge, Message: "too many messages wait for the next step: send it again later"}

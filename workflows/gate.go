@@ -73,7 +73,7 @@ func (r *agentRun) decided(ctx workflow.Context, g *gate, out *interaction.Outco
 
 // stop ends the run: what is in flight is cancelled.
 func (r *agentRun) stop(s *Stop) {
-	if r.st.Stop == nil && !r.ended {
+	if r.st.Stop == nil && r.ended == "" {
 		r.st.Stop = s
 		r.cancel()
 	}

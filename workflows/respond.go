@@ -151,7 +151,7 @@ func (r *agentRun) apply(ctx workflow.Context, resp interaction.Response) (Respo
 // to come (after a reset, Temporal delivers old answers first), or a call in flight.
 func (r *agentRun) expected(id interaction.ID) bool {
 	rest, ok := strings.CutPrefix(string(id), string(r.in.RunID)+"-")
-	if !ok || r.ended {
+	if !ok || r.ended != "" {
 		return false
 	}
 	parts := strings.Split(rest, "-")

@@ -16,8 +16,8 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
-	"holdpoint/internal/config"
 	"holdpoint/internal/app/demo"
+	"holdpoint/internal/config"
 	"holdpoint/internal/devserver"
 	"holdpoint/internal/store"
 )
@@ -123,6 +123,9 @@ func (a *App) temporal(ctx context.Context) (string, error) {
 	a.closing(server.Stop)
 	return server.Address(), nil
 }
+
+// Store is the data plane.
+func (a *App) Store() *store.Store { return a.store }
 
 // Client is the connection to Temporal.
 func (a *App) Client() client.Client { return a.client }

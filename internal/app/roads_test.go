@@ -66,7 +66,9 @@ func approve(id interaction.ID) interaction.Response {
 		Reviewer: interaction.Principal{ID: "reviewer"}}
 }
 
-func effectOnce(n int) *apptest.Model { return apptest.Turns(apptest.Calls("effect", fmt.Sprintf(`{"n":%d}`, n))) }
+func effectOnce(n int) *apptest.Model {
+	return apptest.Turns(apptest.Calls("effect", fmt.Sprintf(`{"n":%d}`, n)))
+}
 
 // startEffect runs a Holdpoint whose agent may call the effect tool, which asks.
 func startEffect(t *testing.T, model llm.Model, c *counter, setups ...apptest.Setup) *apptest.Holdpoint {
@@ -239,8 +241,14 @@ func answerAroundContinueAsNew(t *testing.T, r road) {
 	if c.count() != 4 {
 		t.Errorf("%d executions, want 4", c.count())
 	}
-	if n := h.Executions(run.Workflow); n < 2 {
-		t.Errorf("the run never continued as new: %d execution", n)
+	executions := h.Executions(run.Workflow)
+	if len(executions) < 2 {
+		t.Errorf("the run never continued as new: %d execution", len(executions))
+	}
+	for i, id := range executions {
+		events := h.History(run.Workflow, id)
+		keep(t, fmt.Sprintf("continue_as_new_%s_%d", r, i+1), events)
+		replay(t, events)
 	}
 }
 

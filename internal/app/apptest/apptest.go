@@ -67,6 +67,8 @@ type Holdpoint struct {
 	Options app.Options
 	Client  client.Client // to Temporal
 	Dir     string        // the agents' workspace
+
+	elsewhere *app.DevInfo // of a Holdpoint that another process runs; App is nil then
 }
 
 // Config is the configuration most tests use: one agent named "tester" that may use every tool, asks for bash
@@ -109,6 +111,19 @@ func WithModel(m llm.Model) Setup {
 // WithRules replaces the policy: each rule is a YAML flow mapping, such as `{match: "bash(rm:*)", decision: deny}`.
 func WithRules(rules ...string) Setup {
 	return func(o *app.Options) { writeConfig(o.Config, filepath.Join(filepath.Dir(o.Config), "work"), rules...) }
+}
+
+// WithMaxSteps bounds the agent's model calls.
+func WithMaxSteps(n int) Setup {
+	return func(o *app.Options) {
+		b, err := os.ReadFile(o.Config)
+		if err == nil {
+			err = os.WriteFile(o.Config, fmt.Appendf(b, "max_steps: %d\n", n), 0o644)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
 }
 
 // Options prepares a data directory, a workspace and a configuration below dir, on the shared Temporal server.

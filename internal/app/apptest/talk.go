@@ -229,6 +229,37 @@ func (h *Holdpoint) Events(id interaction.RunID) []event.Event {
 	return out
 }
 
+// EventTypes names the stored events of a run that may still be live, in order, separated by blanks.
+func (h *Holdpoint) EventTypes(id interaction.RunID) string {
+	h.T.Helper()
+	events, err := h.Store().Events(context.Background(), id, 0, 1000)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	var b strings.Builder
+	for _, e := range events {
+		b.WriteString(string(e.Type) + " ")
+	}
+	return b.String()
+}
+
+// Closed waits for a workflow's end in Temporal and returns its history.
+func (h *Holdpoint) Closed(workflowID string) (events []*history.HistoryEvent) {
+	h.T.Helper()
+	h.Eventually("workflow "+workflowID+" to close", func() bool {
+		events = h.History(workflowID, "")
+		switch events[len(events)-1].GetEventType() {
+		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, enums.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
+			enums.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED, enums.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW,
+			enums.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED:
+			return true
+		default:
+			return false
+		}
+	})
+	return events
+}
+
 // History reads a workflow's history.
 func (h *Holdpoint) History(workflowID, runID string) []*history.HistoryEvent {
 	h.T.Helper()

@@ -34,17 +34,19 @@ func (h *Holdpoint) Reset(workflowID string) {
 	}
 }
 
-// Executions counts the Temporal executions that share a workflow id: one, and one more per continue-as-new.
-func (h *Holdpoint) Executions(workflowID string) int {
+// Executions returns Temporal's run ids that share a workflow id, the oldest first: one, and one more per
+// continue-as-new.
+func (h *Holdpoint) Executions(workflowID string) (ids []string) {
 	h.T.Helper()
-	n := 0
-	for runID := ""; ; {
-		first := h.History(workflowID, runID)[0].GetWorkflowExecutionStartedEventAttributes()
-		n++
-		if runID = first.GetContinuedExecutionRunId(); runID == "" {
-			return n
-		}
+	d, err := h.Client.DescribeWorkflowExecution(context.Background(), workflowID, "")
+	if err != nil {
+		h.T.Fatal(err)
 	}
+	for id := d.GetWorkflowExecutionInfo().GetExecution().GetRunId(); id != ""; {
+		ids = append([]string{id}, ids...)
+		id = h.History(workflowID, id)[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId()
+	}
+	return ids
 }
 
 // Details is what the Temporal UI shows of a run right now.
