@@ -176,9 +176,22 @@ func fromHuma(_ huma.Context, _ string, v any) (any, error) {
 	}
 	p := problem(m.Status, humaCode(m.Status), "%s", m.Detail)
 	for _, d := range m.Errors {
-		p.at(d.Location, d.Message)
+		p.at(missingAt(d.Location, d.Message), d.Message)
+	}
+	if len(p.Errors) > 0 {
+		p.Detail = p.Errors[0].Location + ": " + p.Errors[0].Message
 	}
 	return p, nil
+}
+
+// missingAt points at the property that is missing, not at the object that lacks it.
+func missingAt(location, message string) string {
+	if rest, ok := strings.CutPrefix(message, "expected required property "); ok {
+		if name, ok := strings.CutSuffix(rest, " to be present"); ok {
+			return joinPath(location, name)
+		}
+	}
+	return location
 }
 
 func humaCode(status int) Code {

@@ -52,9 +52,9 @@ func TestWhatStartsNoRun(t *testing.T) {
 		code, location string
 	}{
 		``:                                {400, "invalid", ""},
-		`{}`:                              {422, "invalid", "body"},
+		`{}`:                              {422, "invalid", "body.agent"},
 		`[]`:                              {400, "invalid", "body"},
-		`{"agent":"fixer"}`:               {422, "invalid", "body"},
+		`{"agent":"fixer"}`:               {422, "invalid", "body.input"},
 		`{"agent":"fixer","input":""}`:    {422, "invalid", "body.input"},
 		`{"agent":"fixer","input":7}`:     {422, "invalid", "body.input"},
 		`{"agent":"nobody","input":"go"}`: {422, "unknown_agent", "body.agent"},
