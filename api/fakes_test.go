@@ -305,4 +305,3 @@ func (h handle) Get(_ context.Context, out any) error {
 	}
 	return json.Unmarshal(b, out)
 }
-
