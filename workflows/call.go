@@ -9,8 +9,8 @@ import (
 	"holdpoint/interaction"
 )
 
-// parallelTools bounds how many tools of one run execute at once; each command that schedules one carries up to
-// 64 KiB, and commands of one task above 4 MB would never be accepted. Gates are not bounded.
+// parallelTools bounds how many calls of one run are carried out at once: each command that schedules one carries
+// what people answered, and commands of one task above 4 MB would never be accepted. Gates are not bounded.
 const parallelTools = 16
 
 // carryOut takes a turn's calls to their ends, side by side.
@@ -65,7 +65,7 @@ func (c *call) carry(ctx workflow.Context) error {
 				return nil // the run stops; FinishRun closes the call
 			}
 			if !c.runs(out) {
-				return c.run.resolveCall(ctx, c.plan, *out)
+				return c.resolve(ctx, *out)
 			}
 			c.gate = nil
 		}
@@ -122,11 +122,14 @@ func (c *call) tool(ctx workflow.Context) (*interaction.Request, error) {
 	return res.Interaction, err
 }
 
-// resolveCall records an answer that runs no tool.
-func (r *agentRun) resolveCall(ctx workflow.Context, p activities.CallPlan, out interaction.Outcome) error {
-	in := activities.ResolveCallInput{RunID: r.in.RunID, CallID: p.CallID, Outcome: out}
-	err := workflow.ExecuteActivity(r.record(ctx, string(out.Action)), activities.ResolveCallName, in).Get(ctx, nil)
-	if err != nil && r.st.Stop != nil {
+// resolve records an answer that runs no tool.
+func (c *call) resolve(ctx workflow.Context, out interaction.Outcome) error {
+	if err := c.slots.Acquire(ctx, 1); err != nil {
+		return nil // the run stops; FinishRun closes the call
+	}
+	defer c.slots.Release(1)
+	err := c.run.resolveCall(ctx, activities.ResolveCallInput{RunID: c.run.in.RunID, CallID: c.plan.CallID, Outcome: out})
+	if err != nil && c.run.st.Stop != nil {
 		return nil
 	}
 	return err

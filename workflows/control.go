@@ -51,16 +51,30 @@ func controlOf(raw converter.RawValue) (ControlMessage, error) {
 }
 
 func decodeControl(data []byte) (m ControlMessage, err error) {
-	if err := interaction.Strict(data, &m); err != nil {
+	if err := strictly(data, &m, &m.ID); err != nil {
 		return m, err
-	}
-	if m.ID == "" {
-		m.ID = payloadID(data)
 	}
 	if len(m.Note) > interaction.MaxNoteBytes {
 		return m, &interaction.Error{Code: interaction.CodeTooLarge, Field: "note", Message: fmt.Sprintf("has %d bytes; at most %d are taken", len(m.Note), interaction.MaxNoteBytes)}
 	}
 	return m, nil
+}
+
+// strictly decodes a message that a run keeps for a while, so that its size is bounded, and sees to its id.
+func strictly(data []byte, m any, id *interaction.ResponseID) error {
+	if limit := interaction.MaxMessageBytes + interaction.MaxNoteBytes; len(data) > limit {
+		return &interaction.Error{Code: interaction.CodeTooLarge, Message: fmt.Sprintf("the message has %d bytes; at most %d are taken", len(data), limit)}
+	}
+	if err := interaction.Strict(data, m); err != nil {
+		return err
+	}
+	if len(*id) > interaction.MaxIDBytes {
+		return &interaction.Error{Code: interaction.CodeInvalid, Field: "id", Message: fmt.Sprintf("has %d bytes; at most %d are taken", len(*id), interaction.MaxIDBytes)}
+	}
+	if *id == "" {
+		*id = payloadID(data)
+	}
+	return nil
 }
 
 // checkControl refuses what is meant for another run of the session, or is no control action.
@@ -135,11 +149,8 @@ func textOf(raw converter.RawValue) (TextMessage, error) {
 }
 
 func decodeText(data []byte) (m TextMessage, err error) {
-	if err := interaction.Strict(data, &m); err != nil {
+	if err := strictly(data, &m, &m.ID); err != nil {
 		return m, err
-	}
-	if m.ID == "" {
-		m.ID = payloadID(data)
 	}
 	switch {
 	case m.Text == "":

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -132,6 +133,9 @@ func (r *agentRun) apply(ctx workflow.Context, resp interaction.Response) (Respo
 		item.Kept = true
 		return item, nil
 	}
+	if sizeOf(resp)+sizesOf(g.it.Responses) > maxAnswerBytes {
+		return item, &interaction.Error{Code: interaction.CodeTooLarge, Message: fmt.Sprintf("the answers to this interaction would have more than %d bytes: write less", maxAnswerBytes)}
+	}
 	out, err := g.it.Apply(resp, workflow.Now(ctx))
 	if err != nil {
 		return item, err
@@ -192,6 +196,22 @@ func asError(err error) *interaction.Error {
 	return &interaction.Error{Code: interaction.CodeInvalid, Message: err.Error()}
 }
 
+// maxAnswerBytes bounds all answers to one interaction together: they travel in one activity's input, and up to
+// parallelTools of those in one task, which Temporal bounds at 4 MB.
+const maxAnswerBytes = 128 << 10
+
 func sizeOf(r interaction.Response) int {
-	return len(r.Text) + len(r.Args) + len(r.Data) + len(r.Feedback) + len(r.Note) + 200
+	b, err := json.Marshal(r)
+	if err != nil {
+		return maxAnswerBytes + 1
+	}
+	return len(b)
+}
+
+func sizesOf(list []interaction.Response) int {
+	n := 0
+	for _, r := range list {
+		n += sizeOf(r)
+	}
+	return n
 }

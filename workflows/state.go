@@ -111,19 +111,11 @@ func (s *RunState) refuse(r Refusal) {
 
 // keepEarly keeps a response for an interaction that is about to be known.
 func (s *RunState) keepEarly(r interaction.Response, size int) bool {
-	if len(s.Early) >= keepEarly || size+s.earlyBytes() > keepEarlyBytes {
+	if len(s.Early) >= keepEarly || size+sizesOf(s.Early) > keepEarlyBytes {
 		return false
 	}
 	s.Early = append(s.Early, r)
 	return true
-}
-
-func (s *RunState) earlyBytes() int {
-	n := 0
-	for _, r := range s.Early {
-		n += len(r.Text) + len(r.Args) + len(r.Data) + len(r.Feedback) + len(r.Note) + 200
-	}
-	return n
 }
 
 // takeEarly removes and returns the responses kept for an interaction.

@@ -62,6 +62,10 @@ func (r *agentRun) runTool(ctx workflow.Context, p activities.CallPlan, in activ
 	return res, err
 }
 
+func (r *agentRun) resolveCall(ctx workflow.Context, in activities.ResolveCallInput) error {
+	return workflow.ExecuteActivity(r.record(ctx, string(in.Outcome.Action)), activities.ResolveCallName, in).Get(ctx, nil)
+}
+
 func (r *agentRun) finishRecord(ctx workflow.Context, in activities.FinishRunInput) error {
 	return workflow.ExecuteActivity(r.record(ctx, string(in.Status)), activities.FinishRunName, in).Get(ctx, nil)
 }
