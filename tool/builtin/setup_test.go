@@ -19,6 +19,9 @@ const secretName, secretValue = "HOLDPOINT_TEST_API_KEY", "sk-must-not-be-seen"
 // workerVar makes this binary a worker that runs one bash call: its value is the JSON of the call.
 const workerVar = "HOLDPOINT_TEST_WORKER"
 
+// shieldVar makes such a worker shield itself.
+const shieldVar = "HOLDPOINT_TEST_SHIELD"
+
 func TestMain(m *testing.M) {
 	if raw, ok := os.LookupEnv(workerVar); ok {
 		os.Exit(work(raw))
@@ -34,6 +37,12 @@ func work(raw string) int {
 	if err := json.Unmarshal([]byte(raw), &call); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
+	}
+	if _, ok := os.LookupEnv(shieldVar); ok {
+		if err := Shield(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 	}
 	out, err := newBash(Config{Timeout: time.Hour}.withDefaults()).Run(context.Background(), call)
 	fmt.Fprintln(os.Stderr, out.Result, err)

@@ -109,7 +109,7 @@ func TestWriteIsAtomicForReaders(t *testing.T) {
 			}
 		})
 	}
-	for i := range 60 {
+	for i := range 30 {
 		if r := b.run(NameFileWrite, args{"path": "f", "content": contents[i%2]}); r.Status != tool.StatusSuccess {
 			t.Error(r.Content)
 		}
@@ -218,7 +218,7 @@ func TestPreview(t *testing.T) {
 func TestPreviewIsBounded(t *testing.T) {
 	b := setup(t)
 	var old, now strings.Builder
-	for i := range 60_000 {
+	for i := range 30_000 {
 		fmt.Fprintf(&old, "old %d\n", i*7919%60_000)
 		fmt.Fprintf(&now, "new %d\n", i*104_729%60_000)
 	}
