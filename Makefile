@@ -1,0 +1,65 @@
+# Holdpoint's tasks. `make` alone lists them. What is needed: Go, make, git and bash.
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO        ?= go
+PREFIX    ?= /usr/local
+ARGS      ?=
+TESTFLAGS ?=
+PKG       ?= ./...
+FUZZTIME  ?= 10s
+
+.PHONY: help build holdpoint temporal run test lint lint-tools bench fuzz install clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  ARGS=... goes to 'holdpoint dev' in run, PKG=./x/... narrows test, bench and fuzz, TESTFLAGS=... goes to go test."
+
+build: holdpoint temporal ## build bin/holdpoint, and once bin/temporal (the Temporal CLI, if none is on the PATH)
+
+holdpoint:
+	@$(GO) build -o bin/holdpoint ./cmd/holdpoint
+
+temporal:
+	@tools/temporal/build bin/temporal
+
+run: build ## build, then run everything on this machine, with a demo that waits for your approval
+	@exec bin/holdpoint dev $(ARGS)
+
+test: build ## build, then run every test, those against a real Temporal server too
+	$(GO) test -timeout 45m $(TESTFLAGS) $(PKG)
+
+lint: lint-tools ## check format, vet, staticcheck, workflow determinism and known vulnerabilities
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
+	  if [ -n "$$unformatted" ]; then echo "Not formatted (run gofmt -w):"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	bin/lint/staticcheck ./...
+	bin/lint/workflowcheck -config tools/lint/workflowcheck.yaml ./workflows/...
+	@tools/lint/vulnerabilities bin/lint/govulncheck
+
+# The tools are built from a module of their own, whose versions are pinned there; Go's cache makes this quick.
+lint-tools:
+	@mkdir -p bin/lint
+	@cd tools/lint && $(GO) build -o ../../bin/lint/ tool
+
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem $(PKG)
+
+fuzz: ## run each fuzz test for FUZZTIME (10s)
+	@for pkg in $$($(GO) list $(PKG)); do \
+	  for f in $$($(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$f"; \
+	    $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+	  done; \
+	done
+
+install: build ## install bin/holdpoint (and bin/temporal, if none is on the PATH) under PREFIX (/usr/local)
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 bin/holdpoint "$(DESTDIR)$(PREFIX)/bin/holdpoint"
+	@command -v temporal >/dev/null || install -m 755 bin/temporal "$(DESTDIR)$(PREFIX)/bin/temporal"
+
+clean: ## remove what was built, but not bin/temporal, which takes long (nor .holdpoint, which is your data)
+	rm -rf bin/holdpoint bin/lint
+	$(GO) clean -testcache
