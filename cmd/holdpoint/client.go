@@ -46,19 +46,16 @@ func (e *refusedError) Error() string {
 	if text == "" {
 		text = p.Title
 	}
+	switch p.Code {
+	case api.CodeUnauthenticated:
+		return "the bridge does not know this token: give the right one by --token or HOLDPOINT_TOKEN"
+	case api.CodeUnknownAgent:
+		return strings.TrimSuffix(text, "; agents lists those there are") + ": there are " + strings.Join(p.Agents, ", ")
+	}
 	for _, f := range p.Errors {
 		if f.Message != "" && !strings.Contains(text, f.Message) {
 			text += fmt.Sprintf("; %s: %s", strings.TrimPrefix(f.Location, "body."), f.Message)
 		}
-	}
-	if len(p.Agents) > 0 {
-		text += ": there are " + strings.Join(p.Agents, ", ")
-	}
-	if d := p.Decided; d != nil && !strings.Contains(text, string(d.Status)) {
-		text += fmt.Sprintf(" (%s %s)", d.Status, d.Action)
-	}
-	if p.Code == api.CodeUnauthenticated {
-		text = "the bridge does not know this token: give the right one by --token or HOLDPOINT_TOKEN"
 	}
 	return text
 }

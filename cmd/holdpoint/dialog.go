@@ -113,11 +113,11 @@ func (d *dialog) untangle() {
 // options lists the keys.
 func (d *dialog) options() {
 	for _, k := range d.keys {
-		label := interaction.Visible(k.label)
+		label := k.label
 		if k.option.Dangerous {
 			label += "  (type the whole word)"
 		}
-		fmt.Fprintf(d.c.out, "  %-2s %-12s %s\n", k.letter, interaction.Visible(k.word), label)
+		d.c.line(d.c.out, fmt.Sprintf("  %-2s %-12s", k.letter, interaction.Visible(k.word)), label)
 	}
 }
 

@@ -92,12 +92,17 @@ func (c *cli) table(list []api.Interaction) {
 	}
 	for n, row := range rows {
 		line := tableLine(rows, row)
-		if n == 0 {
-			line = c.style.faint(line)
-		} else {
-			line = c.style.risk(line, list[n-1].Risk)
+		for i, piece := range fold(line, c.width-edgeWidth) {
+			if i > 0 {
+				piece = edgeAgain + piece
+			}
+			if n == 0 {
+				piece = c.style.faint(piece)
+			} else {
+				piece = c.style.risk(piece, list[n-1].Risk)
+			}
+			fmt.Fprintln(c.out, piece)
 		}
-		fmt.Fprintln(c.out, line)
 	}
 }
 

@@ -94,7 +94,7 @@ func typedName(arg0 string) string {
 func execute(ctx context.Context, c *cli, args []string) int {
 	root, begun := newRoot(c)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	var e *exit
 	switch {
 	case err == nil:
@@ -109,6 +109,7 @@ func execute(ctx context.Context, c *cli, args []string) int {
 	}
 	fmt.Fprintln(c.err, "holdpoint: "+interaction.VisibleLines(err.Error()))
 	if !*begun { // the command line itself was not understood
+		fmt.Fprintf(c.err, "See `%s --help`.\n", cmd.CommandPath())
 		return exitUsage
 	}
 	return exitError

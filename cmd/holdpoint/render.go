@@ -14,23 +14,25 @@ const maxResultLines = 20
 // render writes events as readable lines. Live text is shown as it comes where someone watches.
 type render struct {
 	c    *cli
+	text *edged // live text that is being written
 	live string // what of the present step was shown already
-	open bool   // the line is not ended yet
 	turn int
 	try  int
+	// calls has the arguments of the calls whose results are to come.
+	calls map[interaction.CallID]string
 }
 
 // end finishes a line of live text.
 func (v *render) end() {
-	if v.open {
-		fmt.Fprintln(v.c.out)
+	if v.text != nil {
+		v.text.end()
 	}
-	v.open = false
+	v.text = nil
 }
 
-func (v *render) line(mark, format string, args ...any) {
+func (v *render) line(head, format string, args ...any) {
 	v.end()
-	fmt.Fprintf(v.c.out, "%s %s\n", mark, interaction.Visible(fmt.Sprintf(format, args...)))
+	v.c.line(v.c.out, head, fmt.Sprintf(format, args...))
 }
 
 // event writes one event. Interactions and the run's end are the caller's.
@@ -68,9 +70,11 @@ func (v *render) delta(d event.StepDeltaData) {
 	if d.Offset != len(v.live) { // a piece was missed; the whole step comes at its end
 		return
 	}
-	fmt.Fprint(v.c.out, interaction.VisibleLines(d.Text))
+	if v.text == nil {
+		v.text = &edged{c: v.c, w: v.c.out}
+	}
+	v.text.write(d.Text)
 	v.live += d.Text
-	v.open = true
 }
 
 func (v *render) step(d event.StepCompletedData) {
@@ -78,8 +82,8 @@ func (v *render) step(d event.StepCompletedData) {
 	case "assistant":
 		v.assistant(d)
 	case "tool":
-		v.end()
-		fmt.Fprintf(v.c.out, "%s %s\n", v.mark(d.Status), interaction.Visible(d.ToolName+": "+d.Status))
+		v.line(v.mark(d.Status), "%s: %s %s", d.Status, d.ToolName, v.calls[d.ToolCallID])
+		delete(v.calls, d.ToolCallID)
 		v.c.block(v.c.out, head(d.Content))
 	case "user":
 		v.line(v.c.style.bold("user"), "%s", d.Content)
@@ -89,15 +93,19 @@ func (v *render) step(d event.StepCompletedData) {
 func (v *render) assistant(d event.StepCompletedData) {
 	rest, continues := strings.CutPrefix(d.Content, v.live)
 	switch {
-	case v.open && continues && v.live != "":
-		fmt.Fprint(v.c.out, interaction.VisibleLines(rest))
+	case v.text != nil && continues:
+		v.text.write(rest)
 		v.end()
 	case d.Content != "":
 		v.end()
-		fmt.Fprintln(v.c.out, interaction.VisibleLines(d.Content))
+		v.c.block(v.c.out, d.Content)
 	}
 	v.live = ""
+	if v.calls == nil {
+		v.calls = map[interaction.CallID]string{}
+	}
 	for _, call := range d.ToolCalls {
+		v.calls[call.ID] = string(call.Args)
 		v.line(v.c.style.bold(">"), "%s %s  %s", call.Name, call.Args, why(call))
 	}
 }

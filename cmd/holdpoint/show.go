@@ -15,7 +15,8 @@ import (
 
 // show writes an interaction whole: nothing hidden, nothing cut. respondLines follow it.
 func (c *cli) show(w io.Writer, it api.Interaction) {
-	fmt.Fprintf(w, "%s  %s\n", c.style.bold(interaction.Visible(it.Title)), c.style.faint(interaction.Visible(string(it.ID))))
+	c.line(w, c.style.bold("Question  "), it.Title)
+	c.field(w, "Id", string(it.ID))
 	c.fields(w, it)
 	if it.Message != "" {
 		c.part(w, "Message", it.Message)
@@ -65,7 +66,7 @@ func (c *cli) fields(w io.Writer, it api.Interaction) {
 
 func (c *cli) field(w io.Writer, name, value string) {
 	if value != "" {
-		fmt.Fprintf(w, "%-10s %s\n", name, interaction.Visible(value))
+		c.line(w, fmt.Sprintf("%-10s", name), value)
 	}
 }
 
@@ -174,13 +175,13 @@ func (c *cli) questions(w io.Writer, q interaction.Request) {
 	if q.Type == interaction.TypeSelect {
 		fmt.Fprintln(w, c.style.bold("Choices"))
 		for _, o := range choices(q) {
-			fmt.Fprintf(w, "  %-12s %s\n", interaction.Visible(o.ID), interaction.Visible(strings.TrimSpace(o.Label+"  "+o.Description)))
+			c.line(w, fmt.Sprintf("  %-12s", interaction.Visible(o.ID)), strings.TrimSpace(o.Label+"  "+o.Description))
 		}
 	}
 	c.field(w, "Yes means", q.ConfirmText)
 	c.field(w, "No means", q.CancelText)
 	for n, part := range q.Interactions {
-		fmt.Fprintf(w, "%s %s\n", c.style.bold(fmt.Sprintf("Question %d (%s)", n+1, part.Type)), interaction.Visible(part.Title))
+		c.line(w, c.style.bold(fmt.Sprintf("Question %d (%s)", n+1, part.Type)), part.Title)
 		if part.Message != "" {
 			c.block(w, part.Message)
 		}

@@ -50,22 +50,80 @@ func (s style) risk(text, risk string) string {
 const (
 	edge      = "  │ "
 	edgeAgain = "  ┊ " // the same line goes on
+	edgeWidth = 4
 )
 
 // block writes foreign text whole, every odd character escaped, behind an edge.
 func (c *cli) block(w io.Writer, text string) {
-	for line := range strings.SplitSeq(strings.TrimSuffix(interaction.VisibleLines(text), "\n"), "\n") {
-		left := edge
-		for _, piece := range fold(line, c.width-utf8.RuneCountInString(edge)) {
-			fmt.Fprintf(w, "%s%s\n", c.style.faint(left), piece)
-			left = edgeAgain
+	e := &edged{c: c, w: w}
+	e.write(strings.TrimSuffix(text, "\n"))
+	e.end()
+}
+
+// edged writes foreign text behind an edge, piece by piece.
+type edged struct {
+	c    *cli
+	w    io.Writer
+	open bool // a line is begun
+	used int  // columns of it
+}
+
+// write adds text, odd characters escaped.
+func (e *edged) write(text string) {
+	room := e.c.width - edgeWidth
+	var b strings.Builder
+	for _, r := range interaction.VisibleLines(text) {
+		if !e.open {
+			b.WriteString(e.c.style.faint(edge))
+			e.open, e.used = true, 0
 		}
+		if r == '\n' {
+			b.WriteByte('\n')
+			e.open = false
+			continue
+		}
+		n := cells(r)
+		if room >= minFold && e.used+n > room {
+			b.WriteString("\n" + e.c.style.faint(edgeAgain))
+			e.used = 0
+		}
+		b.WriteRune(r)
+		e.used += n
+	}
+	if text == "" && !e.open { // an empty text is shown as such
+		b.WriteString(e.c.style.faint(edge))
+		e.open = true
+	}
+	_, _ = io.WriteString(e.w, b.String())
+}
+
+// end finishes the line.
+func (e *edged) end() {
+	if e.open {
+		fmt.Fprintln(e.w)
+	}
+	e.open = false
+}
+
+// line writes a head of ours and one line of foreign text, broken where the terminal would break it.
+func (c *cli) line(w io.Writer, head, text string) {
+	text = interaction.Visible(text)
+	pieces := fold(text, c.width-utf8.RuneCountInString(head)-1)
+	fmt.Fprintf(w, "%s %s\n", head, pieces[0])
+	if len(pieces) == 1 {
+		return
+	}
+	for _, p := range fold(strings.TrimPrefix(text, pieces[0]), c.width-edgeWidth) {
+		fmt.Fprintf(w, "%s%s\n", c.style.faint(edgeAgain), p)
 	}
 }
 
-// fold cuts a line into pieces of at most columns columns; a width of a few columns, or none, leaves it whole.
+// minFold is the width below which nothing is broken: no terminal is that narrow.
+const minFold = 8
+
+// fold cuts a line into pieces of at most columns columns; fewer than minFold leave it whole.
 func fold(line string, columns int) []string {
-	if columns < 8 {
+	if columns < minFold {
 		return []string{line}
 	}
 	var out []string

@@ -143,7 +143,7 @@ func (t *talk) send(ctx context.Context) {
 		t.next(ctx)
 		return
 	}
-	fmt.Fprintln(t.c.out, t.c.style.red("not applied: ")+interaction.Visible(err.Error()))
+	t.c.line(t.c.out, t.c.style.red("not applied:"), err.Error())
 	switch code(err) {
 	case api.CodeAlreadyDecided, api.CodeExpired, api.CodeRunEnded:
 	default:

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// testNow is when the scripts' commands run.
+var testNow = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"holdpoint": main,
+		// the same at a fixed time, for goldens
+		"holdpoint-then": func() {
+			c := processCLI()
+			c.name = "holdpoint"
+			c.now = func() time.Time { return testNow }
+			os.Exit(execute(context.Background(), c, os.Args[1:]))
+		},
+	})
+}
+
+// Each script talks to a bridge of its own, which is played from the files below bridge/.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:           filepath.Join("testdata", "script"),
+		UpdateScripts: os.Getenv("UPDATE_GOLDENS") != "",
+		Cmds:          map[string]func(ts *testscript.TestScript, neg bool, args []string){"code": wantCode},
+		Setup: func(env *testscript.Env) error {
+			b := newFakeBridge(t, env.WorkDir)
+			env.Setenv("HOLDPOINT_ADDR", b.URL)
+			env.Setenv("HOLDPOINT_TOKEN", fakeToken)
+			return nil
+		},
+	})
+}
+
+// wantCode runs a command and checks its exit code: code N command args…
+func wantCode(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exited *exec.ExitError
+	if errors.As(err, &exited) {
+		got = exited.ExitCode()
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit code %d, want %s (%v)", got, args[0], err)
+	}
+}
