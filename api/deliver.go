@@ -47,19 +47,21 @@ func (s *Server) deliver(ctx context.Context, d delivery, result any) (stored bo
 	return true, nil
 }
 
-// update tries twice within the time for it. The first try gets most of it: right after a worker's restart the
-// first message takes about five seconds.
+// update tries under one id for as long as UpdateTimeout, at least twice. The first try gets most of it: right after
+// a worker's restart the first message can take about five seconds.
 func (s *Server) update(ctx context.Context, d delivery, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.UpdateTimeout)
-	defer cancel()
-	err := s.updateOnce(ctx, d, result, s.cfg.UpdateTimeout*2/3)
-	for err != nil && retryable(err) && ctx.Err() == nil {
-		if !pause(ctx, s.cfg.UpdateTimeout/30) {
-			break
-		}
-		err = s.updateOnce(ctx, d, result, s.cfg.UpdateTimeout)
+	total := s.cfg.UpdateTimeout
+	err := s.updateOnce(ctx, d, result, total*2/3)
+	if err == nil || !retryable(err) {
+		return err
 	}
-	return err
+	ctx, cancel := context.WithTimeout(ctx, total/3)
+	defer cancel()
+	for {
+		if err = s.updateOnce(ctx, d, result, total); err == nil || !retryable(err) || !pause(ctx, total/30) {
+			return err
+		}
+	}
 }
 
 func (s *Server) updateOnce(ctx context.Context, d delivery, result any, limit time.Duration) error {
