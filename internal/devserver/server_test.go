@@ -125,11 +125,11 @@ func TestServerKeepsItsStateInAFile(t *testing.T) {
 	}
 
 	second := start(t, o)
-	found, err := dial(t, second.Address(), "house").DescribeWorkflowExecution(t.Context(), "kept", "")
+	found, err := dial(t, second.Address(), "house").DescribeWorkflow(t.Context(), "kept", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := found.GetWorkflowExecutionInfo().GetExecution().GetRunId(); got != run.GetRunID() {
+	if got := found.WorkflowExecution.RunID; got != run.GetRunID() {
 		t.Errorf("run id %s after a restart, want %s", got, run.GetRunID())
 	}
 	if second.UIAddress() != "" {
