@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 
@@ -21,7 +22,7 @@ const migrateAttempts = 10
 func migrate(ctx context.Context, d *dialect, db *sql.DB) error {
 	for attempt := 1; ; attempt++ {
 		err := migrateOnce(ctx, d, db)
-		if err == nil || attempt == migrateAttempts || ctx.Err() != nil {
+		if err == nil || attempt == migrateAttempts || errors.Is(err, ErrNewerSchema) || ctx.Err() != nil {
 			return err
 		}
 		if e := pause(ctx, attempt); e != nil {

@@ -10,12 +10,12 @@ import (
 
 // poll looks once per interval, until nobody waits.
 func (h *hub) poll() {
-	defer h.poller.close()
 	t := time.NewTicker(h.interval)
 	defer t.Stop()
 	for {
 		select {
 		case <-h.ctx.Done():
+			h.poller.close()
 			return
 		case <-t.C:
 		}
@@ -34,7 +34,7 @@ func (h *hub) waiting() (runs []interaction.RunID, fresh, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.watchers) == 0 {
-		// Closed under the lock: the next watch may start another poll at once.
+		// Under the lock: as soon as it is released, a new watch may start another poll.
 		h.poller.close()
 		h.polling = false
 		return nil, false, false
