@@ -136,6 +136,23 @@ func (w *callWriter) ask(req interaction.Request) (*RunToolResult, error) {
 	return &RunToolResult{Interaction: brief, Head: head}, err
 }
 
+// stillAsked returns the question about the call that an earlier attempt stored and did not live to report: people
+// see it already, and it is the one that they answer.
+func (w *callWriter) stillAsked() (*RunToolResult, error) {
+	open, err := w.tx.OpenInteractions(w.ctx, w.rec.Call.RunID)
+	if err != nil {
+		return nil, fmt.Errorf("open interactions of run %s: %w", w.rec.Call.RunID, err)
+	}
+	for _, i := range open {
+		if i.Request.ToolCallID == w.rec.Call.ID {
+			brief := i.Request.Brief()
+			head, err := w.flush()
+			return &RunToolResult{Interaction: &brief, Head: head}, err
+		}
+	}
+	return nil, nil
+}
+
 // flush appends the events and sets the run's status by what is still open.
 func (w *callWriter) flush() (event.Head, error) {
 	run, head, err := lockRun(w.ctx, w.tx, w.rec.Call.RunID)

@@ -32,8 +32,12 @@ func (a *Activities) RunTool(ctx context.Context, in RunToolInput) (RunToolResul
 		out, err = x.claimIn(ctx, tx)
 		return err
 	})
-	if err != nil || out != nil {
-		return derefTool(out), err
+	if err != nil {
+		return RunToolResult{}, err
+	}
+	if out != nil {
+		a.at(PointResultStored)
+		return *out, nil
 	}
 	a.at(PointClaimed)
 	outcome := x.execute(ctx)
@@ -150,6 +154,9 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 	}
 	if err := w.closeAnswered(x.in.Answer, nil, nil, false); err != nil {
 		return nil, err
+	}
+	if open, err := w.stillAsked(); open != nil || err != nil {
+		return open, err
 	}
 	if !x.known {
 		return w.finish(tool.Result{Status: tool.StatusError, Content: fmt.Sprintf("The tool %s no longer exists, so the call was not made.", x.rec.Call.Name)})
