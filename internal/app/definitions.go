@@ -39,7 +39,11 @@ func newDefinitions(cfg *config.Config, o Options) (*definitions, error) {
 		d.models[name] = m
 	}
 	var tools []tool.Tool
-	for _, t := range builtin.All(builtin.Config{}) {
+	for _, name := range config.Builtins() {
+		t, err := newBuiltin(name, cfg)
+		if err != nil {
+			return nil, err
+		}
 		tools = append(tools, configured(t, cfg))
 	}
 	for _, t := range o.Tools {
@@ -64,6 +68,27 @@ func newModel(m config.Model) (llm.Model, error) {
 	default:
 		return nil, fmt.Errorf("provider %q is not built in", m.Provider)
 	}
+}
+
+// newBuiltin makes a built-in tool with the settings of its document.
+func newBuiltin(name string, cfg *config.Config) (tool.Tool, error) {
+	c, _ := cfg.Tool(name)
+	settings := builtin.Config{Timeout: c.Timeout}
+	for key, value := range c.Params {
+		switch list, isList := value.([]any); {
+		case name == builtin.NameBash && key == "env" && isList:
+			for _, v := range list {
+				settings.Env = append(settings.Env, fmt.Sprint(v))
+			}
+		default:
+			return nil, fmt.Errorf("%s: tool %s: params.%s: is no setting of it: bash takes env, a list of NAME or NAME=value", c.Pos, name, key)
+		}
+	}
+	t, ok := builtin.New(name, settings)
+	if !ok {
+		return nil, fmt.Errorf("no tool named %q is built in", name)
+	}
+	return t, nil
 }
 
 // overridden is a tool of which configuration says something else than it says of itself.
@@ -92,9 +117,6 @@ func configured(t tool.Tool, cfg *config.Config) tool.Tool {
 	}
 	if c.Risk != "" {
 		def.Risk = string(c.Risk)
-	}
-	if c.Timeout > 0 {
-		def.Timeout = c.Timeout
 	}
 	if c.Idempotent != nil {
 		def.Idempotent = *c.Idempotent

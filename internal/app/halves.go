@@ -17,6 +17,7 @@ import (
 	"holdpoint/api"
 	"holdpoint/interaction"
 	"holdpoint/internal/auth"
+	"holdpoint/tool/builtin"
 	"holdpoint/workflows"
 )
 
@@ -25,6 +26,9 @@ const throttle = 2 * time.Second
 
 // startWorker registers the workflows and activities and polls for them.
 func (a *App) startWorker() error {
+	if err := builtin.Shield(); err != nil {
+		return fmt.Errorf("the worker's environment can't be hidden from commands: %w", err)
+	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = "" // then ~/ in a path asks
@@ -113,9 +117,11 @@ func (a *App) authenticator(dev bool) (api.Authenticator, error) {
 		}
 	}
 	if a.token == "" {
-		return auth.Local{}, nil
+		return auth.Local{Principal: interaction.Principal{ID: "local", Roles: []string{api.RoleAdmin}}}, nil
 	}
-	return auth.New([]auth.Token{{Token: a.token, Principal: interaction.Principal{ID: "dev", Roles: []string{"admin"}}}})
+	// By its hash, which may be of a short token too: how long a token must be is for whoever gives it to say.
+	return auth.New([]auth.Token{{Token: auth.Hash(a.token),
+		Principal: interaction.Principal{ID: "dev", Roles: []string{api.RoleAdmin}}}})
 }
 
 // validateArgs checks a reviewer's arguments for the bridge.

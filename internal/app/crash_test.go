@@ -1,0 +1,207 @@
+package app_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"holdpoint/activities"
+	"holdpoint/interaction"
+	"holdpoint/internal/app/apptest"
+)
+
+// The script of most crash tests: the user names the tool. The first call is denied by the policy.
+const crashScript = `turns:
+  - when: {user: "effect*"}
+    calls:
+      - {name: effect, args: {n: 13}}
+      - {name: effect, args: {n: 1, tags: ["<a>", "b & c"]}}
+  - when: {user: "safe*"}
+    calls:
+      - {name: effect, args: {n: 13}}
+      - {name: safe, args: {n: 2}}
+  - say: "It said: {{result}}"
+`
+
+// noThirteen denies the first call of the script.
+const noThirteen = `{match: "effect(n:13)", decision: deny}`
+
+// crashRules make every approval one of two, by two others than the requester.
+var crashRules = []string{
+	noThirteen,
+	`{match: effect, decision: ask, reviewers: [reviewer-1, reviewer-2], quorum: 2, exclude_requester: true}`,
+	`{match: safe, decision: ask, reviewers: [reviewer-1, reviewer-2], quorum: 2, exclude_requester: true}`,
+}
+
+// writePoint is a moment at which a process is killed while a call is carried out, and what is right after it.
+type writePoint struct {
+	name  string
+	point activities.Point
+	tool  string
+	// unknown: a person is asked about the outcome, and answers so.
+	unknown interaction.Action
+	told    string
+	times   int // that the effect happened, in the end
+}
+
+const (
+	did      = `did {"n":1,"tags":["<a>","b & c"]}`
+	notKnown = "Whether it had its effect is not known, and it was not run again"
+)
+
+// writePoints are all of them, in the order in which a call passes them. What is not known to have happened is
+// asked; what a person doesn't have repeated happens at most once.
+var writePoints = []writePoint{
+	{name: "turn stored", point: activities.PointTurnStored, tool: "effect", told: did, times: 1},
+	{name: "before the claim", point: activities.PointBeforeClaim, tool: "effect", told: did, times: 1},
+	{name: "claimed", point: activities.PointClaimed, tool: "effect", unknown: interaction.ActionApprove, told: did, times: 1},
+	{name: "effect begun", point: pointEffectBegun, tool: "effect", unknown: interaction.ActionSkip, told: notKnown, times: 1},
+	{name: "effect done", point: activities.PointEffectDone, tool: "effect", unknown: interaction.ActionSkip, told: notKnown, times: 1},
+	{name: "result stored", point: activities.PointResultStored, tool: "effect", told: did, times: 1},
+	{name: "result reported", point: pointResultReported, tool: "effect", told: did, times: 1},
+	{name: "effect begun, idempotent", point: pointSafeBegun, tool: "safe", told: `did {"n":2}`, times: 2},
+}
+
+// crashing is a run on its way to a write point.
+type crashing struct {
+	writePoint
+	*crash
+	run apptest.RunView
+}
+
+// approach begins a run and approves its call, as far as the point lets one.
+func (p writePoint) approach(c *crash) crashing {
+	c.t.Helper()
+	x := crashing{writePoint: p, crash: c, run: c.begin(p.tool + " at " + p.name)}
+	if p.point == activities.PointTurnStored {
+		c.reaches(p.point)
+		return x
+	}
+	asked := c.Waits(x.run.RunID, 1)
+	c.says(interaction.ActionApprove, asked[0].ID, reviewer1, reviewer2)
+	c.reaches(p.point)
+	return x
+}
+
+// after checks what becomes of the run once its process is back.
+func (x crashing) after() {
+	x.t.Helper()
+	kinds := []interaction.Kind{interaction.KindPermission}
+	if x.point == activities.PointTurnStored {
+		asked := x.Waits(x.run.RunID, 1)
+		x.says(interaction.ActionApprove, asked[0].ID, reviewer1, reviewer2)
+	}
+	if x.unknown != "" {
+		kinds = append(kinds, interaction.KindOutcomeUnknown)
+		before := len(x.effects(x.run.RunID))
+		asked := x.Waits(x.run.RunID, 1)
+		if asked[0].Kind != interaction.KindOutcomeUnknown || len(x.effects(x.run.RunID)) != before {
+			x.t.Errorf("after %s: %d effects and a question of kind %s", x.name, before, asked[0].Kind)
+		}
+		if x.unknown == interaction.ActionApprove {
+			x.says(x.unknown, asked[0].ID, reviewer1, reviewer2)
+		} else {
+			x.says(x.unknown, asked[0].ID, reviewer1)
+		}
+	}
+	x.completes(x.run.RunID, x.told, x.times)
+	if got := x.asked(x.run.RunID); !slices.Equal(got, kinds) {
+		x.t.Errorf("after %s: asked %v, want %v", x.name, got, kinds)
+	}
+}
+
+func TestAWorkerKilledAtAWritePoint(t *testing.T) {
+	t.Parallel()
+	var tests []subtest
+	for _, p := range writePoints {
+		tests = append(tests, subtest{p.name, func(t *testing.T) {
+			c := newCrash(t, workerAlone, crashScript, crashRules...)
+			c.victim.Points, c.victim.Dies = []activities.Point{p.point}, true
+			c.start()
+			x := p.approach(c)
+			c.gone()
+			c.restart()
+			x.after()
+			c.audit()
+		}})
+	}
+	tests = append(tests, subtest{"parked", func(t *testing.T) { killedWhileParked(t, workerAlone) }})
+	sideBySide(t, tests...)
+}
+
+func TestAWholeProcessKilledWithARunAtEachWritePoint(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, wholeDev, crashScript, crashRules...)
+	for _, p := range writePoints {
+		c.victim.Points = append(c.victim.Points, p.point)
+	}
+	c.start()
+	var all []crashing
+	for _, p := range writePoints {
+		all = append(all, p.approach(c))
+	}
+	c.kill()
+	c.restart()
+	for _, x := range all {
+		x.after()
+	}
+	c.audit()
+}
+
+func TestAWholeProcessKilledWhileRunsAreParked(t *testing.T) {
+	t.Parallel()
+	killedWhileParked(t, wholeDev)
+}
+
+// killedWhileParked has one run of which nobody has answered and one with the first of two approvals.
+func killedWhileParked(t *testing.T, r role) {
+	c := newCrash(t, r, crashScript, crashRules...)
+	c.start()
+	open, half := c.begin("effect"), c.begin("effect")
+	asked := c.Waits(open.RunID, 1)[0]
+	c.says(interaction.ActionApprove, c.Waits(half.RunID, 1)[0].ID, reviewer1)
+	c.kill()
+	c.restart()
+	if again := c.Waits(open.RunID, 1)[0]; again.ID != asked.ID || again.Digest != asked.Digest {
+		t.Errorf("asked as %s (%s), and after the restart as %s (%s)", asked.ID, asked.Digest, again.ID, again.Digest)
+	}
+	c.says(interaction.ActionApprove, asked.ID, reviewer1, reviewer2)
+	c.completes(open.RunID, did, 1)
+
+	still := c.Waits(half.RunID, 1)[0]
+	c.says(interaction.ActionApprove, still.ID, reviewer1) // sent again, it is the same approval
+	if n := len(c.effects(half.RunID)); n != 0 || len(c.Pending(half.RunID)) != 1 {
+		t.Errorf("%d effects with one approval of two", n)
+	}
+	c.says(interaction.ActionApprove, still.ID, reviewer2)
+	c.completes(half.RunID, did, 1)
+	c.audit()
+}
+
+func TestFiftyParkedRunsSurviveAKill(t *testing.T) {
+	t.Parallel()
+	const n = 50
+	c := newCrash(t, wholeDev, crashScript, noThirteen)
+	c.start()
+	for i := range n {
+		c.begin(fmt.Sprintf("safe %d", i))
+	}
+	parked := func() []interaction.Request { return c.Pending("") }
+	c.Eventually("all to be parked", func() bool { return len(parked()) == n })
+	c.kill()
+	c.restart()
+	asked := parked()
+	if len(asked) != n {
+		t.Fatalf("%d of %d are listed after the restart", len(asked), n)
+	}
+	for _, a := range asked {
+		c.says(interaction.ActionApprove, a.ID, reviewer1)
+	}
+	for _, run := range c.runs {
+		c.completes(run, `did {"n":2}`, 1)
+	}
+	if all := len(c.effects("")); all != n {
+		t.Errorf("%d executions, want %d", all, n)
+	}
+	c.audit()
+}
