@@ -57,11 +57,11 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	}
 	settings, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
-		return fmt.Errorf("Temporal's connection settings (TEMPORAL_* variables, profile file): %w", err)
+		return fmt.Errorf("the connection settings (TEMPORAL_* variables, profile file) can't be used: %w", err)
 	}
 	c, err := client.DialContext(ctx, settings)
 	if err != nil {
-		return fmt.Errorf("Temporal can't be reached: %w: set TEMPORAL_ADDRESS", err)
+		return fmt.Errorf("no Temporal server answers: %w: set TEMPORAL_ADDRESS", err)
 	}
 	defer c.Close()
 	w, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{

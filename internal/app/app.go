@@ -139,7 +139,7 @@ func (a *App) startHalf(ctx context.Context, start func() error) error {
 	}
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
-		return fmt.Errorf("Temporal's connection settings (TEMPORAL_* variables, profile file): %w", err)
+		return fmt.Errorf("the connection settings (TEMPORAL_* variables, profile file) can't be used: %w", err)
 	}
 	if err := a.dial(ctx, options); err != nil {
 		return err
@@ -212,7 +212,7 @@ func (a *App) dial(ctx context.Context, o client.Options) error {
 	defer cancel()
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
-		return fmt.Errorf("Temporal at %s can't be reached: %w: check TEMPORAL_ADDRESS", o.HostPort, err)
+		return fmt.Errorf("no Temporal server answers at %q: %w: check TEMPORAL_ADDRESS", o.HostPort, err)
 	}
 	a.client = c
 	a.closing(func() error { c.Close(); return nil })

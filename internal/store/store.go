@@ -54,11 +54,11 @@ func (c Config) withDefaults() Config {
 func (c Config) validate() error {
 	switch {
 	case c.Driver != SQLite && c.Driver != Memory:
-		return fmt.Errorf("Driver: %q is unknown: use %s or %s", c.Driver, SQLite, Memory)
+		return fmt.Errorf("driver %q is unknown: use %s or %s", c.Driver, SQLite, Memory)
 	case c.Driver == SQLite && c.DSN == "":
-		return errors.New("DSN: the path of the SQLite file is missing")
+		return errors.New("the DSN, the path of the SQLite file is missing")
 	case c.Driver == Memory && c.DSN != "":
-		return fmt.Errorf("DSN: %q is given, but a database in memory has none", c.DSN)
+		return fmt.Errorf("the DSN %q is given, but a database in memory has none", c.DSN)
 	case c.BusyTimeout < 0:
 		return fmt.Errorf("BusyTimeout: %s is negative", c.BusyTimeout)
 	case c.Readers < 0:

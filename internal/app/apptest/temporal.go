@@ -38,11 +38,11 @@ func (h *Holdpoint) Reset(workflowID string) {
 // continue-as-new.
 func (h *Holdpoint) Executions(workflowID string) (ids []string) {
 	h.T.Helper()
-	d, err := h.Client.DescribeWorkflowExecution(context.Background(), workflowID, "")
+	d, err := h.Client.DescribeWorkflow(context.Background(), workflowID, "")
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	for id := d.GetWorkflowExecutionInfo().GetExecution().GetRunId(); id != ""; {
+	for id := d.WorkflowExecution.RunID; id != ""; {
 		ids = append([]string{id}, ids...)
 		id = h.History(workflowID, id)[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId()
 	}
