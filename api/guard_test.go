@@ -74,7 +74,7 @@ func TestEveryErrorIsAProblem(t *testing.T) {
 	}
 }
 
-type panicking struct{ agents }
+type panicking struct{}
 
 func (panicking) Agents() []api.AgentInfo { panic("a fault") }
 

@@ -194,8 +194,7 @@ func (r *racing) Deltas(ctx context.Context, run interaction.RunID, after int64)
 
 func TestPiecesNeverComeBeforeTheStepsThatPrecedeThem(t *testing.T) {
 	t.Parallel()
-	var b *bridge
-	b = setup(t, func(c *api.Config) { c.Store = &racing{store: c.Store.(*store)} })
+	b := setup(t, func(c *api.Config) { c.Store = &racing{store: c.Store.(*store)} })
 	b.park("r1", "i1")
 	b.store.emit("r1", event.RunStarted, nil)
 	b.store.delta("r1", 1, "next turn")

@@ -135,8 +135,8 @@ func waitCompleted(t *testing.T, c client.Client, id string) {
 	if err := c.GetWorkflow(ctx, id, "").Get(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	d, err := c.DescribeWorkflowExecution(ctx, id, "")
-	if err != nil || d.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED {
-		t.Fatalf("%v, %v", d.GetWorkflowExecutionInfo().GetStatus(), err)
+	d, err := c.DescribeWorkflow(ctx, id, "")
+	if err != nil || d.Status != enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED {
+		t.Fatalf("%v, %v", d, err)
 	}
 }

@@ -48,6 +48,9 @@ func TestRuns(t *testing.T) {
 		var again bool
 		write(t, s, func(ctx context.Context, tx *store.Tx) (err error) {
 			first, err := tx.InsertRun(ctx, run)
+			if err != nil {
+				return err
+			}
 			if !first {
 				t.Error("a new run was not inserted")
 			}
