@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -151,7 +152,33 @@ func startedBefore(old agent.Run, digest string, r agent.Run) (*startOutput, err
 	return &startOutput{started(old)}, nil
 }
 
+// launch starts the run's workflow. Whoever has seen the session's last run end may start the next at once: the record
+// shows the end a moment before the workflow is gone, and that moment is waited for.
 func (s *Server) launch(ctx context.Context, r agent.Run) error {
+	limited, cancel := context.WithTimeout(ctx, s.cfg.UpdateTimeout)
+	defer cancel()
+	for wait := launchPause; ; wait = min(2*wait, 20*launchPause) {
+		err := s.launchOnce(ctx, r)
+		var busy *serviceerror.WorkflowExecutionAlreadyStarted
+		if !errors.As(err, &busy) || !s.leaving(ctx, r) || !pause(limited, wait) {
+			return err
+		}
+	}
+}
+
+const launchPause = 20 * time.Millisecond
+
+// leaving reports whether the run that holds the session has ended in the record.
+func (s *Server) leaving(ctx context.Context, r agent.Run) bool {
+	live, _ := s.liveRun(ctx, r)
+	if live == "" || live == r.ID {
+		return false
+	}
+	old, found, err := s.cfg.Store.Run(ctx, live)
+	return err == nil && found && old.Status.Final()
+}
+
+func (s *Server) launchOnce(ctx context.Context, r agent.Run) error {
 	_, err := s.cfg.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                                       r.WorkflowID,
 		TaskQueue:                                s.cfg.TaskQueue,
