@@ -47,7 +47,7 @@ var fates = map[fate]struct {
 	fateRetry:     {`{"n":6}`, map[string]any{"action": "retry", "feedback": "read it first"}, tool.StatusRetry, "read it first"},
 	fateTimeout:   {`{"n":7}`, nil, tool.StatusExpired, "deadline"},
 	fateToolError: {`{"n":8}`, map[string]any{"action": "approve"}, tool.StatusError, "failed"},
-	fateTerminate: {`{"n":9}`, map[string]any{"action": "terminate"}, tool.StatusAborted, "stopped the run"},
+	fateTerminate: {`{"n":9}`, map[string]any{"action": "terminate"}, tool.StatusAborted, "run ended"},
 	fateAbort:     {`{"n":10}`, nil, tool.StatusAborted, "run ended"},
 	fateAllow:     {`{"n":11,"ok":true}`, nil, tool.StatusSuccess, "did "},
 	fateDeny:      {`{"n":12}`, nil, tool.StatusDenied, "no approval can change that"},
@@ -66,7 +66,9 @@ type mix struct {
 	together bool  // in one batch
 }
 
-func (m mix) String() string { return fmt.Sprintf("%v, answered in the order %v, together %t", m.fates, m.order, m.together) }
+func (m mix) String() string {
+	return fmt.Sprintf("%v, answered in the order %v, together %t", m.fates, m.order, m.together)
+}
 
 // stops is the place in the order at which the run is stopped; the length if it is not.
 func (m mix) stops() int {
@@ -95,7 +97,7 @@ func mixes() (out []mix) {
 			add(f, g)
 		}
 	}
-	for n := range 30 {
+	for n := range 20 {
 		var fates []fate
 		for range 3 + n%2 {
 			fates = append(fates, all[random.IntN(len(all))])
