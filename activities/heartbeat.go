@@ -12,20 +12,20 @@ const heartbeatEvery = time.Second
 
 // heartbeat tells Temporal that the activity lives until stop is called. It is also how a cancellation arrives.
 func heartbeat(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
+	ending, end := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		tick := time.NewTicker(heartbeatEvery)
 		defer tick.Stop()
 		for {
-			activity.RecordHeartbeat(ctx)
 			select {
-			case <-ctx.Done():
+			case <-ending.Done():
 				return
 			case <-tick.C:
+				activity.RecordHeartbeat(ctx)
 			}
 		}
 	}()
-	return func() { cancel(); <-done }
+	return func() { end(); <-done }
 }
