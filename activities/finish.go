@@ -2,6 +2,8 @@ package activities
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 
 	"holdpoint/agent"
@@ -113,7 +115,7 @@ func (a *Activities) Record(ctx context.Context, in RecordInput) (RecordResult, 
 		events := make([]event.Event, 0, len(in.Refused))
 		for _, r := range in.Refused {
 			e := event.New(in.RunID, event.Error, a.Now(), event.ErrorData{Code: r.Code, Message: r.Reason, ResponseID: r.ResponseID})
-			e.Key = "refused-" + r.Key
+			e.Key = "refused-" + fingerprint(r.Key)
 			events = append(events, e)
 		}
 		out.Head = head
@@ -123,4 +125,10 @@ func (a *Activities) Record(ctx context.Context, in RecordInput) (RecordResult, 
 		return err
 	})
 	return out, err
+}
+
+// fingerprint stands for a text that others wrote where a store takes a plain key.
+func fingerprint(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:16])
 }

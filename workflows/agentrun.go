@@ -131,11 +131,21 @@ func (r *agentRun) finish(ctx workflow.Context, in activities.FinishRunInput) (R
 	in.RunID = r.in.RunID
 	r.ended = in.Status
 	r.closeGates(ctx, in.Status)
+	r.recordLeftovers(ctx)
 	if err := r.finishRecord(ctx, in); err != nil {
 		return RunResult{}, err
 	}
 	r.settle(ctx)
 	return RunResult{RunID: r.in.RunID, Status: in.Status, ErrorCode: in.Code, Error: in.Message, Steps: r.st.Turn}, nil
+}
+
+// recordLeftovers puts what the run can't take in any more into the record before its last event, with which every
+// stream of it ends.
+func (r *agentRun) recordLeftovers(ctx workflow.Context) {
+	r.drain(ctx)
+	_ = workflow.Await(ctx, func() bool { return !r.recording })
+	r.refuseTexts()
+	r.recordRefusals(ctx)
 }
 
 // settle leaves nothing that was sent unanswered: handlers end, signals are read, refusals are recorded.

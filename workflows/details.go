@@ -14,7 +14,7 @@ import (
 // state answers the state query.
 func (r *agentRun) state() (State, error) {
 	s := State{RunID: r.in.RunID, SessionID: r.in.SessionID, Status: r.status(), Steps: r.st.Turn, Pending: []PendingInteraction{},
-		LastOutcome: r.st.Last, Refused: r.st.Refused}
+		LastOutcome: r.st.Last, Refused: r.st.lastRefused()}
 	for _, g := range r.gates {
 		p := PendingInteraction{ID: g.it.Request.ID, Title: g.it.Request.Title, Status: g.it.Status, Actions: g.it.Request.Actions(),
 			Approvals: g.it.Approvals(), Quorum: g.it.Request.QuorumNeeded()}

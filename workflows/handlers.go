@@ -143,13 +143,16 @@ func (r *agentRun) recordSoon(ctx workflow.Context) {
 // recordRefusals writes what is not in the record yet. What can't be written stays visible in the state query.
 func (r *agentRun) recordRefusals(ctx workflow.Context) {
 	for r.st.Unrecorded > 0 {
-		first := r.st.RefusedAll - r.st.Unrecorded
+		list, first, dropped := r.st.takeUnrecorded()
 		in := activities.RecordInput{RunID: r.in.RunID}
-		for i, f := range r.st.Refused[len(r.st.Refused)-r.st.Unrecorded:] {
+		for i, f := range list {
 			in.Refused = append(in.Refused, activities.Refused{Key: fmt.Sprintf("%d-%s", first+i, f.ResponseID),
 				ResponseID: f.ResponseID, Code: f.Code, Reason: f.Message + ": " + f.Reason})
 		}
-		r.st.Unrecorded = 0
+		if dropped > 0 {
+			in.Refused = append(in.Refused, activities.Refused{Key: fmt.Sprintf("%d-dropped", first), Code: string(interaction.CodeTooLarge),
+				Reason: fmt.Sprintf("%d more messages could not be applied; they were too many to be kept", dropped)})
+		}
 		if err := workflow.ExecuteActivity(r.record(ctx, "refused messages"), activities.RecordName, in).Get(ctx, nil); err != nil {
 			workflow.GetLogger(ctx).Error("refused messages could not be recorded", "error", err)
 		}

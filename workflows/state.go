@@ -24,9 +24,10 @@ type RunState struct {
 	Seen []interaction.ResponseID `json:"seen,omitempty"`
 	Stop *Stop                    `json:"stop,omitempty"`
 	// Refused has the last messages that could not be applied; Unrecorded counts those at its end that are not
-	// in the record yet.
+	// in the record yet, Dropped those that were too many to keep until they are.
 	Refused    []Refusal            `json:"refused,omitempty"`
 	Unrecorded int                  `json:"unrecorded,omitempty"`
+	Dropped    int                  `json:"dropped,omitempty"`
 	RefusedAll int                  `json:"refused_all,omitempty"`
 	Last       *interaction.Outcome `json:"last,omitempty"`
 }
@@ -49,6 +50,7 @@ const (
 	keepTextBytes  = 256 << 10
 	keepSeen       = 512
 	keepRefused    = 20
+	keepUnrecorded = 500
 )
 
 // push appends v and drops the oldest above n.
@@ -102,11 +104,30 @@ func (s *RunState) closedInteraction(id interaction.ID) (interaction.Interaction
 	return interaction.Interaction{}, false
 }
 
-// refuse keeps a message that could not be applied until it is in the record.
+// refuse keeps a message that could not be applied until it is in the record, and the last of them after that.
 func (s *RunState) refuse(r Refusal) {
 	s.RefusedAll++
-	s.Refused = push(s.Refused, r, keepRefused)
-	s.Unrecorded = min(s.Unrecorded+1, len(s.Refused))
+	if s.Unrecorded < keepUnrecorded {
+		s.Unrecorded++
+	} else {
+		s.Dropped++
+	}
+	s.Refused = push(s.Refused, r, max(keepRefused, s.Unrecorded))
+}
+
+// takeUnrecorded returns what is not in the record yet, the number of the first of it among all refusals, and how
+// many were dropped.
+func (s *RunState) takeUnrecorded() (list []Refusal, first, dropped int) {
+	list = slices.Clone(s.Refused[len(s.Refused)-s.Unrecorded:])
+	first, dropped = s.RefusedAll-s.Unrecorded, s.Dropped
+	s.Unrecorded, s.Dropped = 0, 0
+	s.Refused = s.lastRefused()
+	return list, first, dropped
+}
+
+// lastRefused are the refusals to show.
+func (s *RunState) lastRefused() []Refusal {
+	return slices.Clone(s.Refused[max(len(s.Refused)-keepRefused, 0):])
 }
 
 // keepEarly keeps a response for an interaction that is about to be known.
