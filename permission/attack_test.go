@@ -251,7 +251,7 @@ func TestFlagsThatExecuteOrWrite(t *testing.T) {
 	} {
 		for i, want := range []Effect{Ask, Allow} {
 			for _, c := range commands[i] {
-				cases = append(cases, shellCase{c, want, a("bash(" + program + ":*)", "bash(id)"), nil, nil}, shellCase{command: c + " ", want: want, allow: a("bash(" + program + " *)", "bash(" + program + ":*)", "bash(id)")})
+				cases = append(cases, shellCase{c, want, a("bash("+program+":*)", "bash(id)"), nil, nil}, shellCase{command: c + " ", want: want, allow: a("bash("+program+" *)", "bash("+program+":*)", "bash(id)")})
 			}
 		}
 	}

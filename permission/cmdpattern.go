@@ -20,8 +20,10 @@ type cmdAlt struct {
 	seq sequence
 	// base is seq with the first word reduced to a base name in lower case.
 	base sequence
-	// first is the literal base name, "" when it holds a wildcard.
+	// first is the literal beginning of base's first word; whole tells that it
+	// is all of it.
 	first string
+	whole bool
 	// assigns is how many leading words are literal NAME=value.
 	assigns int
 }
@@ -214,14 +216,23 @@ func newCmdAlt(q sequence) cmdAlt {
 		}
 	}
 	a.base = append(slices.Clone(q[from:end]).folded(), q[end:]...)
+	a.whole = true
 	for _, t := range a.base[:end-from] {
 		if t.op != opLit {
-			a.first = ""
+			a.whole = false
 			break
 		}
 		a.first += string(t.r)
 	}
 	return a
+}
+
+// mayStart is a quick look at the program's name before the whole command.
+func (a cmdAlt) mayStart(name string) bool {
+	if a.whole {
+		return a.first == name
+	}
+	return strings.HasPrefix(name, a.first)
 }
 
 // leadingAssigns counts the leading words that are literally NAME=value.
@@ -283,7 +294,13 @@ func (p *cmdPattern) named() bool {
 
 // forbids matches for deny and ask: assignments are looked past, the program
 // counts by its base name in any case.
-func (p *cmdPattern) forbids(c command) answer {
+func (p *cmdPattern) forbids(c command) answer { return p.relate(c, false) }
+
+// forbidsTail is forbids for a tail of a command that was looked at already: a
+// pattern that begins with * would have matched the whole.
+func (p *cmdPattern) forbidsTail(c command) answer { return p.relate(c, true) }
+
+func (p *cmdPattern) relate(c command, tail bool) answer {
 	if len(c.words) == 0 {
 		return truth(len(c.assigns) > 0 && p.spells(c))
 	}
@@ -291,7 +308,10 @@ func (p *cmdPattern) forbids(c command) answer {
 	var plain, based []rune
 	found := no
 	for _, a := range p.alts {
-		if a.assigns == 0 && a.first != "" && a.first != name && c.words[0].sure() {
+		if tail && len(a.base) > 0 && a.base[0].op == opDeep {
+			continue
+		}
+		if a.assigns == 0 && c.words[0].sure() && !a.mayStart(name) {
 			continue
 		}
 		if plain == nil {

@@ -11,7 +11,7 @@ import (
 // everything that can be found.
 const (
 	maxCommandBytes = 10_000 // allow
-	maxParseBytes   = 64_000 // the parser recurses; more could exhaust the stack
+	maxParseBytes   = 30_000 // the parser recurses, and slows down on nesting
 	maxNesting      = 40     // depth of the syntax tree
 	maxScripts      = 8      // scripts inside scripts
 	maxParts        = 300
@@ -70,7 +70,9 @@ type script struct {
 	// suspects are commands found by splitting text that could not be parsed;
 	// only deny looks at them.
 	suspects []command
-	linked   bool
+	// tails are commands wrapped too deeply to be taken apart.
+	tails  []command
+	linked bool
 	// watch: some rule is about files, so the files of commands matter.
 	watch bool
 	depth int

@@ -8,6 +8,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// maxBraceMarks bounds the braces of one word; splitting them is slow beyond.
+const maxBraceMarks = 100
+
 // maxBraceWords bounds what the braces of one word may multiply to.
 const maxBraceWords = 256
 
@@ -16,6 +19,9 @@ const maxBraceWords = 256
 func expandWords(w *syntax.Word) []word {
 	if !mayHaveBraces(w) {
 		return []word{buildWord(w.Parts)}
+	}
+	if braceMarks(w) > maxBraceMarks {
+		return []word{unknownWord()}
 	}
 	split := &syntax.Word{Parts: append([]syntax.WordPart(nil), w.Parts...)}
 	if !syntax.SplitBraces(split) {
@@ -32,6 +38,16 @@ func expandWords(w *syntax.Word) []word {
 		}
 	}
 	return out
+}
+
+func braceMarks(w *syntax.Word) int {
+	n := 0
+	for _, p := range w.Parts {
+		if l, ok := p.(*syntax.Lit); ok {
+			n += strings.Count(l.Value, "{")
+		}
+	}
+	return n
 }
 
 func hasQuotes(parts []syntax.WordPart) bool {
@@ -203,6 +219,10 @@ func (b *wordBuilder) ansi(s string) {
 // lit is unquoted text: backslashes quote, * ? [ are file globs.
 func (b *wordBuilder) lit(s string, start bool) {
 	rs := []rune(s)
+	closed := len(rs) - 1
+	for closed >= 0 && rs[closed] != ']' {
+		closed--
+	}
 	for i := 0; i < len(rs); i++ {
 		switch r := rs[i]; r {
 		case '\\':
@@ -214,7 +234,7 @@ func (b *wordBuilder) lit(s string, start bool) {
 		case '?':
 			b.globChar(r, opOne)
 		case '[':
-			i += b.bracket(rs[i:])
+			i += b.bracket(rs[i:], closed-i)
 		case '{':
 			b.brace = true
 			b.char(r)
@@ -234,10 +254,10 @@ func (b *wordBuilder) lit(s string, start bool) {
 	}
 }
 
-// bracket reads an unquoted [ and gives how many runes after it were taken. A
-// class that does not end in this piece of the word may end in a later one.
-func (b *wordBuilder) bracket(rs []rune) int {
-	class, n, err := parseClass(rs)
+// bracket reads an unquoted [ and gives how many runes after it were taken;
+// closed is where the last ] stands, if one does. A class that does not end in this piece of the word may end in a later one.
+func (b *wordBuilder) bracket(rs []rune, closed int) int {
+	class, n, err := parseClass(rs[:max(closed, 0)+1])
 	if err != nil {
 		b.w.dynamic = b.w.dynamic || b.several && len(rs) > 1
 		b.char(rs[0])

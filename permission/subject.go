@@ -32,7 +32,7 @@ func (s commandSubject) forbids(r *compiled) answer {
 		found = max(found, r.cmd.forbids(c))
 	}
 	for _, c := range s.part.inner {
-		if found == no && r.cmd.forbids(c) != no {
+		if found == no && r.cmd.forbidsTail(c) != no {
 			found = maybe
 		}
 	}

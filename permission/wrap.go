@@ -13,7 +13,7 @@ func set(s string) map[string]bool {
 	return out
 }
 
-const maxWrapDepth = 60
+const maxWrapDepth = 30
 
 // unwrap adds the commands that a command starts: as a wrapper, a shell, eval
 // and the like.
@@ -21,7 +21,7 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 	if w.depth++; w.depth > maxWrapDepth {
 		w.fault("commands are wrapped in one another too deeply")
 		for i := range p.cmd.words {
-			w.suspects = append(w.suspects, p.cmd.from(i))
+			w.tails = append(w.tails, p.cmd.from(i))
 		}
 		w.depth--
 		return
@@ -85,14 +85,8 @@ func (w *walker) nestedScript(p *part, text word, dirs cwd) {
 }
 
 func (w *walker) joined(p *part, args []word, dirs cwd) {
-	all := word{}
-	for i, a := range args {
-		if i > 0 {
-			all.text += " "
-		}
-		all.text += a.text
-		all.dynamic = all.dynamic || !a.sure()
-	}
+	all := word{text: strings.Join(command{words: args}.texts(), " ")}
+	all.dynamic = !command{words: args}.sure()
 	w.nestedScript(p, all, dirs)
 }
 

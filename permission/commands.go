@@ -1,0 +1,104 @@
+package permission
+
+func (e *evaluation) commands() {
+	e.script = true
+	for _, v := range e.values(e.call.Tool.Field) {
+		e.res = v
+		p := e.places
+		s := &script{places: p, watch: e.set.watchesFiles}
+		s.script(v, cwd{e.call.Workspace}, nil)
+		if len(s.parts) > maxParts {
+			s.fault("the command has more than %d parts", maxParts)
+		}
+		for _, f := range s.faults {
+			e.fault(f)
+		}
+		writes := false
+		for _, part := range s.parts {
+			e.commandPart(part)
+			writes = writes || part.kind == partWrite
+		}
+		if s.linked && writes {
+			e.fault("the command makes a link and writes a file, which may then be another file")
+		}
+		e.suspected(s)
+		if len(s.parts) == 0 {
+			e.judge(commandSubject{e.call.Tool, &part{}, p}, nil, "there is no command to approve", v)
+		}
+	}
+}
+
+func (e *evaluation) commandPart(p *part) {
+	fault := p.doubt
+	switch p.kind {
+	case partRead, partWrite:
+		fault = p.target.fault
+		e.notePath(p.target)
+	case partCommand, partStatement:
+		for _, t := range p.touches {
+			if !t.target.loose {
+				e.notePath(t.target)
+			}
+		}
+	}
+	e.judge(e.subjectOf(p), p, fault, p.text)
+}
+
+// suspected tries deny on what was found in text that could not be parsed.
+// Each piece is unwrapped on its own, so that the memory does not grow with
+// the text.
+func (e *evaluation) suspected(s *script) {
+	tails := s.tails
+	for _, c := range s.suspects {
+		one := &script{places: e.places, watch: s.watch, depth: maxScripts}
+		w := &walker{script: one}
+		w.suspectRun(c)
+		for _, p := range one.parts {
+			p.inner = nil // a doubt, and there is one already
+			if e.denied(p) {
+				return
+			}
+		}
+		tails = append(tails, one.tails...)
+	}
+	for _, c := range tails {
+		for _, r := range e.set.denies {
+			if r.cmd != nil && r.tool.forbids(e.call.Tool) && e.inScope(r) && r.cmd.forbidsTail(c) == yes {
+				e.refuse(r, &part{kind: partCommand, text: shortened(c.show()), cmd: c})
+				return
+			}
+		}
+	}
+}
+
+// denied records the first deny that matches a part, and looks at nothing
+// else.
+func (e *evaluation) denied(p *part) bool {
+	sub := e.subjectOf(p)
+	for _, r := range e.set.denies {
+		if e.inScope(r) && sub.forbids(r) == yes {
+			e.refuse(r, p)
+			return true
+		}
+	}
+	return false
+}
+
+func (e *evaluation) refuse(r *compiled, p *part) {
+	o := outcome{text: p.text, subject: e.subjectOf(p), part: p, matched: []*compiled{r}}
+	o.decide(Deny, r, "a deny rule matches part of the command")
+	e.results = append(e.results, o)
+}
+
+func (e *evaluation) subjectOf(p *part) subject {
+	switch p.kind {
+	case partRead:
+		return pathSubject{readTool, p.target, e.places}
+	case partWrite:
+		return pathSubject{writeTool, p.target, e.places}
+	case partCommand, partStatement:
+		return commandSubject{e.call.Tool, p, e.places}
+	default:
+		return commandSubject{e.call.Tool, p, e.places}
+	}
+}
