@@ -68,8 +68,8 @@ func names(ref string, id interaction.ID) bool {
 // find returns the interaction that ref stands for. Among what waits, an exact id wins; else exactly one must fit.
 // Something that is closed is found by its exact id, or where nothing that waits fits.
 //
-// strict is for answers: a ref that also fits a closed interaction of the same run is refused, because the person
-// may have that one in mind, and an approval must not land on what they never saw.
+// strict is for answers: a ref that also fits something closed is refused, because the person may have that one in
+// mind, and an approval must not land on what they never saw.
 func (cl *client) find(ctx context.Context, ref string, strict bool) (api.Interaction, error) {
 	waiting, more, err := cl.waiting(ctx, "")
 	if err != nil {
@@ -91,14 +91,25 @@ func (cl *client) find(ctx context.Context, ref string, strict bool) (api.Intera
 	return cl.findClosed(ctx, ref)
 }
 
-// onlyOne checks that a short form fits nothing else of its run, closed or not.
+// sureOfRun is how much of a run's id tells it apart from every other.
+const sureOfRun = 8
+
+// onlyOne checks that a short form fits nothing else that is known, closed or not. Where it names the run well
+// enough, that is what the run has asked.
 func (cl *client) onlyOne(ctx context.Context, ref string, it api.Interaction) (api.Interaction, error) {
-	all, _, err := cl.interactions(ctx, "", it.RunID)
+	run := it.RunID
+	if len(run) < sureOfRun || !strings.HasPrefix(ref, string(run)[:sureOfRun]) {
+		run = ""
+	}
+	all, more, err := cl.interactions(ctx, "", run)
 	if err != nil {
 		return api.Interaction{}, err
 	}
 	if fits := matching(ref, all); len(fits) != 1 || fits[0].ID != it.ID {
 		return api.Interaction{}, ambiguous(ref, fits)
+	}
+	if more {
+		return api.Interaction{}, fmt.Errorf("%q may fit older interactions too: type %s", ref, shortID(it.ID))
 	}
 	return it, nil
 }

@@ -136,9 +136,11 @@ type watcher struct {
 
 // connection tells of a stream that broke, once, and of its return.
 func (w *watcher) connection(trouble string) {
-	if trouble != "" && !w.json {
-		fmt.Fprintf(w.c.err, "holdpoint: %s; trying again\n", interaction.Visible(trouble))
+	if trouble == "" {
+		fmt.Fprintln(w.c.err, "holdpoint: the bridge is back")
+		return
 	}
+	fmt.Fprintf(w.c.err, "holdpoint: trying again until the bridge is back: %s\n", interaction.Visible(trouble))
 }
 
 func (w *watcher) event(ctx context.Context, e event.Event) error {

@@ -25,12 +25,19 @@ const (
 )
 
 // follow reads a run's events until its last and hands each to sink, each stored one once and in order. It connects
-// again, after the last event it has, whenever the bridge goes away. lost is told about that, "" when it is back.
+// again, after the last event it has, whenever the bridge goes away. lost is told about that, once, and "" when it is back.
 func (cl *client) follow(ctx context.Context, run interaction.RunID, sink func(event.Event) error, lost func(string)) error {
 	f := &follower{cl: cl, run: run, sink: sink}
+	connected := true
+	tell := func(trouble string) {
+		if connected != (trouble == "") {
+			connected = trouble == ""
+			lost(trouble)
+		}
+	}
 	for wait := 200 * time.Millisecond; ; {
 		before := f.after
-		err := f.read(ctx, func() { lost("") })
+		err := f.read(ctx, func() { tell("") })
 		var final *sinkError
 		switch {
 		case f.done:
@@ -46,7 +53,7 @@ func (cl *client) follow(ctx context.Context, run interaction.RunID, sink func(e
 			wait = 200 * time.Millisecond
 		}
 		if err != nil {
-			lost(err.Error())
+			tell(err.Error())
 		}
 		if !sleep(ctx, wait) {
 			return ctx.Err()
