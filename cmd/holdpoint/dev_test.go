@@ -160,10 +160,13 @@ func TestTheReadmesCommandsRun(t *testing.T) {
 	t.Run("the demo's project is really mended", func(t *testing.T) {
 		test := m.command(t.Context(), "./test.sh")
 		test.Dir = filepath.Join(m.dir, ".holdpoint", "demo", "project")
-		m.eventually(t, "the last run of the demo's test", func() (string, bool) {
+		m.eventually(t, "nothing waits any more", func() (string, bool) {
 			out, err := m.command(t.Context(), "bin/holdpoint", "inbox").CombinedOutput()
 			return string(out), err == nil && strings.Contains(string(out), "Nothing waits")
 		})
+		if out, err := m.command(t.Context(), "bash", "-c", `curl -sS -H "Authorization: Bearer $(sed -n 's/.*"token": "\([^"]*\)".*/\1/p' .holdpoint/private/dev.json)" `+d.url+`/v1/runs?agent=demo`).CombinedOutput(); err != nil || !strings.Contains(string(out), `"output":"Done.`) {
+			t.Errorf("no run of the demo says that it is done: %v\n%s", err, out)
+		}
 		if out, err := test.CombinedOutput(); err != nil {
 			t.Errorf("the test of the project fails: %v\n%s", err, out)
 		}

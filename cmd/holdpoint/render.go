@@ -71,6 +71,7 @@ func (v *render) delta(d event.StepDeltaData) {
 		return
 	}
 	if v.text == nil {
+		v.line(v.c.style.bold("agent"), "")
 		v.text = &edged{c: v.c, w: v.c.out}
 	}
 	v.text.write(d.Text)
@@ -97,7 +98,7 @@ func (v *render) assistant(d event.StepCompletedData) {
 		v.text.write(rest)
 		v.end()
 	case d.Content != "":
-		v.end()
+		v.line(v.c.style.bold("agent"), "")
 		v.c.block(v.c.out, d.Content)
 	}
 	v.live = ""

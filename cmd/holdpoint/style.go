@@ -109,7 +109,7 @@ func (e *edged) end() {
 func (c *cli) line(w io.Writer, head, text string) {
 	text = interaction.Visible(text)
 	pieces := fold(text, c.width-utf8.RuneCountInString(head)-1)
-	fmt.Fprintf(w, "%s %s\n", head, pieces[0])
+	fmt.Fprintln(w, strings.TrimSuffix(head+" "+pieces[0], " "))
 	if len(pieces) == 1 {
 		return
 	}
