@@ -10,8 +10,10 @@ import (
 // heartbeatEvery is well below every heartbeat timeout, so that a cancellation arrives within two seconds.
 const heartbeatEvery = time.Second
 
-// heartbeat tells Temporal that the activity lives until stop is called. It is also how a cancellation arrives.
+// heartbeat tells Temporal that the activity lives until stop is called. It is also how a cancellation arrives; an
+// activity that was cancelled or paused lives on until its tool has stopped and its result is stored.
 func heartbeat(ctx context.Context) (stop func()) {
+	ctx = context.WithoutCancel(ctx)
 	ending, end := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

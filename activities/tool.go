@@ -129,7 +129,7 @@ func callOf(ctx context.Context, tx Tx, id interaction.CallID) (tool.Record, err
 
 // claimIn decides and claims. A non-nil result ends the activity without executing.
 func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) {
-	run, head, err := lockRun(ctx, tx, x.in.RunID)
+	run, _, err := lockRun(ctx, tx, x.in.RunID)
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +137,16 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 	if x.rec, err = callOf(ctx, tx, x.in.CallID); err != nil {
 		return nil, err
 	}
-	if x.rec.Result != nil {
-		return &RunToolResult{Status: x.rec.Result.Status, Head: head}, nil
+	w := &callWriter{ctx: ctx, tx: tx, rec: &x.rec, now: x.a.Now()}
+	if err := w.closeAnswered(x.in.Approval, x.rec.Call.Args, x.args, x.edited); err != nil {
+		return nil, err
+	}
+	if err := w.closeAnswered(x.in.Answer, nil, nil, false); err != nil {
+		return nil, err
+	}
+	if x.rec.Result != nil { // what people answered is recorded all the same
+		head, err := w.flush()
+		return &RunToolResult{Status: x.rec.Result.Status, Head: head}, err
 	}
 	entry, begun, err := tx.Execution(ctx, x.in.CallID)
 	if err != nil {
@@ -147,13 +155,6 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 	if begun && entry.State == tool.StateStarted && entry.Claim == x.claim {
 		x.entry = entry // our own claim, committed although its answer was lost
 		return nil, nil
-	}
-	w := &callWriter{ctx: ctx, tx: tx, rec: &x.rec, now: x.a.Now()}
-	if err := w.closeAnswered(x.in.Approval, x.rec.Call.Args, x.args, x.edited); err != nil {
-		return nil, err
-	}
-	if err := w.closeAnswered(x.in.Answer, nil, nil, false); err != nil {
-		return nil, err
 	}
 	if open, err := w.stillAsked(); open != nil || err != nil {
 		return open, err
@@ -282,6 +283,8 @@ func (x *execution) execute(ctx context.Context) (out tool.Outcome) {
 		return tool.Failure("The call failed: " + err.Error())
 	case out.Result == nil && out.Request == nil:
 		return tool.Failure("The tool returned nothing.")
+	case out.Result != nil && out.Result.Status == tool.StatusError && ctx.Err() != nil: // it says what it had done by then
+		return tool.Outcome{Result: &tool.Result{Status: tool.StatusAborted, Content: out.Result.Content}}
 	}
 	return out
 }
