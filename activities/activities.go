@@ -34,11 +34,14 @@ type ArgsValidator func(def tool.Definition, args []byte) *interaction.Error
 type Point string
 
 const (
+	PointRunStored    Point = "run_stored"
+	PointTurnStored   Point = "turn_stored"
 	PointBeforeClaim  Point = "before_claim"
 	PointClaimed      Point = "claimed"
 	PointEffectDone   Point = "effect_done"
-	PointResultStored Point = "result_stored"
-	PointTurnStored   Point = "turn_stored"
+	PointResultStored Point = "result_stored" // or a question
+	PointAnswerStored Point = "answer_stored"
+	PointEndStored    Point = "end_stored"
 )
 
 // Activities has everything that a run does to the world. All fields but Faults and Protected are required.

@@ -39,6 +39,9 @@ func (a *Activities) FinishRun(ctx context.Context, in FinishRunInput) (FinishRu
 		out.Head, err = tx.AppendEvents(ctx, in.RunID, append(events, last)...)
 		return err
 	})
+	if err == nil {
+		a.at(PointEndStored)
+	}
 	return out, err
 }
 

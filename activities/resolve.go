@@ -42,6 +42,9 @@ func (a *Activities) ResolveCall(ctx context.Context, in ResolveCallInput) (Reso
 		out = ResolveCallResult{Status: res.Status, Head: res.Head}
 		return nil
 	})
+	if err == nil {
+		a.at(PointAnswerStored)
+	}
 	return out, err
 }
 

@@ -39,6 +39,9 @@ func (a *Activities) StartRun(ctx context.Context, in StartRunInput) (StartRunRe
 	if err == nil && out.AgentDigest == "" {
 		return out, unknown
 	}
+	if err == nil {
+		a.at(PointRunStored)
+	}
 	return out, err
 }
 

@@ -36,10 +36,7 @@ func killedWhileAnswered(t *testing.T, r role) {
 		c.Waits(run, 1)
 	}
 	asked := c.Pending("")
-	s := &senders{bridge: c.URL(), token: c.Token(), first: make(chan struct{}), over: make(chan struct{})}
-	for _, a := range asked {
-		s.wg.Go(func() { s.send(a.ID) })
-	}
+	s := c.approveAll(asked)
 	select {
 	case <-s.first:
 	case <-c.exited:
@@ -82,6 +79,15 @@ func (c *crash) answeredOnce(run interaction.RunID) {
 	if n != 1 {
 		c.t.Errorf("the record of run %s has %d answers", run, n)
 	}
+}
+
+// approveAll approves each of the interactions, all at once.
+func (c *crash) approveAll(asked []interaction.Request) *senders {
+	s := &senders{bridge: c.URL(), token: c.Token(), first: make(chan struct{}), over: make(chan struct{})}
+	for _, a := range asked {
+		s.wg.Go(func() { s.send(a.ID) })
+	}
+	return s
 }
 
 // senders send each answer until it is acknowledged, or until it is over.

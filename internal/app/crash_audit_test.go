@@ -19,7 +19,7 @@ import (
 // audit checks, from the stored record, the policy's file and the tools' own notes, what must hold of every run
 // whatever was killed when:
 //
-//   - the record's chain is whole, and ends once if the run has ended;
+//   - the record's chain is whole, has no errors, and ends once if the run has ended;
 //   - every call of the model has exactly one result;
 //   - whatever executed had no deny in force, and either a rule that allows it or enough approvers, who approved
 //     exactly the bytes that ran;
@@ -66,6 +66,11 @@ func (a *audit) run(id interaction.RunID) {
 	}
 	events, err := a.store.Events(ctx, id, 0, 1000)
 	a.must(err)
+	for _, e := range events {
+		if e.Type == event.Error {
+			a.t.Errorf("the record of run %s has an error: %s", id, e.Payload)
+		}
+	}
 	ends := slices.DeleteFunc(events, func(e event.Event) bool { return !e.Type.Last() })
 	if want := map[bool]int{true: 1, false: 0}[run.Status.Final()]; len(ends) != want {
 		a.t.Errorf("run %s is %s and its record has %d ends", id, run.Status, len(ends))

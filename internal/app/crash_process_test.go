@@ -27,6 +27,7 @@ type crash struct {
 	victim             victim
 	cmd                *exec.Cmd
 	exited             chan struct{}
+	server             string // address of the Temporal server that the victim started
 	runs               []interaction.RunID
 }
 
@@ -81,86 +82,75 @@ func (c *crash) start() {
 	c.must(err)
 	exe, err := os.Executable()
 	c.must(err)
-	c.cmd = exec.Command(exe)
-	c.cmd.Env = append(os.Environ(), envVictim+"="+string(spec), "TEMPORAL_ADDRESS="+c.TemporalAddressOr(""))
-	errors, err := os.Create(filepath.Join(c.victim.Notes, "stderr"))
+	cmd, exited := exec.Command(exe), make(chan struct{})
+	cmd.Env = append(os.Environ(), envVictim+"="+string(spec))
+	if c.victim.Role == workerAlone {
+		cmd.Env = append(cmd.Env, "TEMPORAL_ADDRESS="+c.TemporalAddress())
+	}
+	stderr, err := os.Create(c.stderr())
 	c.must(err)
-	c.cmd.Stderr = errors
-	_, err = c.cmd.StdinPipe() // the victim ends when this process does
+	cmd.Stderr = stderr
+	_, err = cmd.StdinPipe() // its end tells the victim that this process has ended
 	c.must(err)
-	c.must(c.cmd.Start())
-	exited, cmd := make(chan struct{}), c.cmd
-	c.exited = exited
+	c.must(cmd.Start())
 	go func() {
 		defer close(exited)
 		_ = cmd.Wait() // how it ended is for the test to judge
-		_ = errors.Close()
+		_ = stderr.Close()
 	}()
+	c.cmd, c.exited = cmd, exited
 	c.t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		<-exited
+		c.gone()
 	})
-	c.awaitReady(fmt.Sprint(noteReady, c.cmd.Process.Pid))
+	c.awaitReady(fmt.Sprint(noteReady, cmd.Process.Pid))
 	if c.victim.Role == wholeDev {
 		info, err := app.ReadDevInfo(c.o.Data)
 		c.must(err)
-		c.Holdpoint = apptest.Attach(c.t, c.o, info)
+		c.server, c.Holdpoint = info.TemporalAddress, apptest.Attach(c.t, c.o, info)
 	}
 }
+
+func (c *crash) stderr() string { return filepath.Join(c.victim.Notes, "stderr") }
 
 func (c *crash) awaitReady(name string) {
 	c.t.Helper()
 	c.Eventually("the process to be ready", func() bool {
-		if c.noted(name) {
-			return true
+		if !c.noted(name) && c.ended() {
+			c.t.Fatalf("the process ended as it started: %s", c.lines(c.stderr()))
 		}
-		select {
-		case <-c.exited:
-			why, _ := os.ReadFile(filepath.Join(c.victim.Notes, "stderr"))
-			c.t.Fatalf("the process ended as it started: %s", why)
-		default:
-		}
-		return false
+		return c.noted(name)
 	})
 }
 
-// TemporalAddressOr is the server's address, or none where the victim starts its own.
-func (c *crash) TemporalAddressOr(none string) string {
-	if c.victim.Role == wholeDev {
-		return none
+func (c *crash) ended() bool {
+	select {
+	case <-c.exited:
+		return true
+	default:
+		return false
 	}
-	return c.TemporalAddress()
 }
 
 // kill ends the victim with SIGKILL and waits until nothing of it is left.
 func (c *crash) kill() {
 	c.t.Helper()
-	select {
-	case <-c.exited:
-		why, _ := os.ReadFile(filepath.Join(c.victim.Notes, "stderr"))
-		c.t.Fatalf("the process ended before it was killed: %s", why)
-	default:
+	if c.ended() {
+		c.t.Fatalf("the process ended before it was killed: %s", c.lines(c.stderr()))
 	}
 	c.must(c.cmd.Process.Kill())
 	c.gone()
 }
 
-// gone waits for the victim's end, and for that of the server that it started.
+// gone waits for the victim's end, and for that of the Temporal server that it started.
 func (c *crash) gone() {
 	c.t.Helper()
-	c.Eventually("the process to end", func() bool {
-		select {
-		case <-c.exited:
-			return true
-		default:
-			return false
-		}
-	})
-	if c.victim.Role == workerAlone {
-		return
-	}
+	c.Eventually("the process to end", c.ended)
 	c.Eventually("its Temporal server to end with it", func() bool {
-		conn, err := net.Dial("tcp", c.TemporalAddress())
+		if c.server == "" {
+			return true
+		}
+		conn, err := net.Dial("tcp", c.server)
 		if err == nil {
 			_ = conn.Close()
 		}
@@ -217,6 +207,17 @@ func (c *crash) effects(run interaction.RunID) (calls []tool.Call) {
 		}
 	}
 	return calls
+}
+
+// modelCalls counts the calls of the model of that kind: the user's message, and the length of the transcript.
+func (c *crash) modelCalls(kind string) (n int) {
+	c.t.Helper()
+	for _, line := range c.lines(filepath.Join(c.victim.Notes, noteModel)) {
+		if line == kind {
+			n++
+		}
+	}
+	return n
 }
 
 // lines are a file's; none if there is no file.

@@ -8,6 +8,8 @@ import (
 
 	"holdpoint/activities"
 	"holdpoint/interaction"
+	"holdpoint/internal/app"
+	"holdpoint/internal/app/apptest"
 )
 
 // A policy rule opened the gate; the worker restarts with that rule gone; the person rejects.
@@ -143,4 +145,64 @@ func TestAQuestionIsAskedOnceWhenTheWorkerDiesAfterItWasStored(t *testing.T) {
 			c.completes(run.RunID, notKnown, 1)
 			c.audit()
 		}})
+}
+
+// An activity that has written and whose answer is lost is executed again, by Temporal's retry or by a reset of the
+// run: the record is the one of a run to which nothing happened, and nothing has run twice.
+func TestEveryActivityMayBeExecutedAgain(t *testing.T) {
+	t.Parallel()
+	want, _ := playedThrough(t, nil)
+	again := map[activities.Point]bool{}
+	got, h := playedThrough(t, func(p activities.Point) {
+		switch p {
+		case activities.PointTurnStored: // a repeated turn does not come here
+			panic("lost after " + p)
+		case activities.PointRunStored, activities.PointResultStored, activities.PointAnswerStored, activities.PointEndStored:
+			if again[p] = !again[p]; again[p] {
+				panic("lost after " + p)
+			}
+		default: // nothing has been written
+		}
+	})
+	if got.record != want.record || got.count() != 1 || want.count() != 1 {
+		t.Errorf("with answers lost, %d executions:\n%s\nwithout, %d:\n%s", got.count(), got.record, want.count(), want.record)
+	}
+	h.Reset(got.run.Workflow)
+	h.Closed(got.run.Workflow)
+	// Temporal delivers the answers again, and the record says that they were for nothing.
+	rest, kept := strings.CutPrefix(h.EventTypes(got.run.RunID), want.record)
+	if !kept || strings.ReplaceAll(rest, "error ", "") != "" || got.count() != 1 {
+		t.Errorf("after a reset, with %d executions:\n%s\nbefore:\n%s", got.count(), h.EventTypes(got.run.RunID), want.record)
+	}
+}
+
+// played is what is left of a run.
+type played struct {
+	*counter
+	run    apptest.RunView
+	record string // the types of its events
+}
+
+// playedThrough has a run with every kind of end of a call: run, no such tool, rejected, asked by a tool and
+// answered. The activities of a run come one after the other, so faults needs no lock.
+func playedThrough(t *testing.T, faults func(activities.Point)) (played, *apptest.Holdpoint) {
+	t.Helper()
+	c := &counter{}
+	h := startEffect(t, apptest.Turns(apptest.Calls("no_such_tool", `{}`, "effect", `{"n":1}`), apptest.Calls("effect", `{"n":2}`),
+		apptest.Calls("ask_human", `{"question":"Which colour?"}`)), c, func(o *app.Options) { o.Faults = faults })
+	run := h.Begin("go")
+	var last interaction.ID
+	for _, says := range []map[string]any{{"action": "approve"}, {"action": "reject"}, {"action": "answer", "text": "blue"}} {
+		h.Eventually("the next question", func() bool {
+			open := h.Pending(run.RunID)
+			return len(open) == 1 && open[0].ID != last
+		})
+		last = h.Waits(run.RunID, 1)[0].ID
+		h.Answer(last, says)
+	}
+	if end := h.Ended(run.RunID); end.Status != "completed" {
+		t.Errorf("it ended %s: %s", end.Status, end.Error)
+	}
+	h.Closed(run.Workflow)
+	return played{c, run, h.EventTypes(run.RunID)}, h
 }

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
+
 	"holdpoint/activities"
 	"holdpoint/interaction"
 	"holdpoint/internal/app/apptest"
@@ -66,13 +69,15 @@ var writePoints = []writePoint{
 type crashing struct {
 	writePoint
 	*crash
-	run apptest.RunView
+	input string
+	run   apptest.RunView
 }
 
 // approach begins a run and approves its call, as far as the point lets one.
 func (p writePoint) approach(c *crash) crashing {
 	c.t.Helper()
-	x := crashing{writePoint: p, crash: c, run: c.begin(p.tool + " at " + p.name)}
+	x := crashing{writePoint: p, crash: c, input: p.tool + " at " + p.name}
+	x.run = c.begin(x.input)
 	if p.point == activities.PointTurnStored {
 		c.reaches(p.point)
 		return x
@@ -80,7 +85,18 @@ func (p writePoint) approach(c *crash) crashing {
 	asked := c.Waits(x.run.RunID, 1)
 	c.says(interaction.ActionApprove, asked[0].ID, reviewer1, reviewer2)
 	c.reaches(p.point)
+	if n := c.reported(x.run.Workflow); (n == 3) != (p.point == pointResultReported) {
+		c.t.Errorf("at %s, Temporal has the results of %d activities", p.name, n)
+	}
 	return x
+}
+
+// reported counts the activities whose result is in a workflow's history.
+func (c *crash) reported(workflowID string) int {
+	c.t.Helper()
+	return len(slices.DeleteFunc(c.History(workflowID, ""), func(e *history.HistoryEvent) bool {
+		return e.GetEventType() != enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED
+	}))
 }
 
 // after checks what becomes of the run once its process is back.
@@ -169,7 +185,9 @@ func killedWhileParked(t *testing.T, r role) {
 	c.completes(open.RunID, did, 1)
 
 	still := c.Waits(half.RunID, 1)[0]
-	c.says(interaction.ActionApprove, still.ID, reviewer1) // sent again, it is the same approval
+	c.says(interaction.ActionApprove, still.ID, reviewer1) // sent again, by either road, it is the same approval
+	c.Signal(half.Workflow, map[string]any{"request_id": still.ID, "id": answerOf("", still.ID, reviewer1)["id"],
+		"action": interaction.ActionApprove, "reviewer": interaction.Principal{ID: reviewer1}})
 	if n := len(c.effects(half.RunID)); n != 0 || len(c.Pending(half.RunID)) != 1 {
 		t.Errorf("%d effects with one approval of two", n)
 	}
@@ -194,9 +212,7 @@ func TestFiftyParkedRunsSurviveAKill(t *testing.T) {
 	if len(asked) != n {
 		t.Fatalf("%d of %d are listed after the restart", len(asked), n)
 	}
-	for _, a := range asked {
-		c.says(interaction.ActionApprove, a.ID, reviewer1)
-	}
+	c.approveAll(asked).wg.Wait()
 	for _, run := range c.runs {
 		c.completes(run, `did {"n":2}`, 1)
 	}
