@@ -18,6 +18,7 @@ type evaluation struct {
 	paths   []string
 	res     string
 	script  bool // the results are parts to show
+	private bool // a URL's host is private by itself
 }
 
 // outcome is the decision on one part.
@@ -173,6 +174,7 @@ func (e *evaluation) urls() {
 				t.fault = headerFault
 			}
 			e.res = t.method + " " + v
+			e.private = e.private || t.private
 			s := urlSubject{e.call.Tool, t}
 			if t.private && !e.namesPrivate(t) {
 				e.results = append(e.results, outcome{effect: Deny, text: v, subject: s, source: Source{Layer: LayerProtected},
@@ -195,7 +197,7 @@ func (e *evaluation) headers() string {
 		for _, m := range o {
 			name := foldString(m.name)
 			if name == "host" || name == ":authority" || strings.HasPrefix(name, "x-forwarded") || strings.HasPrefix(name, "proxy-") ||
-				strings.Contains(name, "override") || strings.HasPrefix(name, "x-original") || strings.HasPrefix(name, "x-rewrite") {
+				strings.Contains(name, "override") || strings.HasPrefix(name, "x-http-method") || strings.HasPrefix(name, "x-original") || strings.HasPrefix(name, "x-rewrite") {
 				return fmt.Sprintf("the header %q can send the request elsewhere", m.name)
 			}
 		}

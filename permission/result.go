@@ -17,7 +17,7 @@ func (e *evaluation) decision() Decision {
 		faults = append([]string{e.args.fault}, faults...)
 		e.faults = faults
 	}
-	d := Decision{Effect: Allow, Resource: e.res, Paths: e.paths, Malformed: e.args.fault != ""}
+	d := Decision{Effect: Allow, Resource: e.res, Paths: e.paths, Private: e.private, Malformed: e.args.fault != ""}
 	if len(faults) > 0 || len(e.results) == 0 {
 		d.Effect = Ask
 	}

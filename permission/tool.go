@@ -30,7 +30,7 @@ func BuiltinTool(name string) Tool {
 		t.Fields = []string{"path", "old", "new"}
 	case "http_fetch":
 		t.Kind, t.Field = KindURL, "url"
-		t.Fields = []string{"url", "method"}
+		t.Fields = []string{"url", "method", "headers", "body"}
 	default:
 		if strings.HasPrefix(name, "mcp__") {
 			t.Kind = KindMCP

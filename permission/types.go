@@ -277,6 +277,9 @@ type Decision struct {
 	Resource          string   `json:"resource,omitempty"`
 	// Paths are the cleaned and the resolved paths that were looked at.
 	Paths []string `json:"paths,omitempty"`
+	// Private marks a URL whose host is this machine, a private network or a
+	// metadata service by itself. Unless the effect is deny, a rule names it.
+	Private bool `json:"private,omitempty"`
 	// Malformed marks arguments that break the rules of decoding: they can't be
 	// approved by a rule, and should not be run as they are.
 	Malformed bool `json:"malformed,omitempty"`

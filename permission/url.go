@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -273,52 +272,4 @@ func anyBase(s string) (uint64, bool) {
 	}
 	v, err := strconv.ParseUint(s, base, 64)
 	return v, err == nil
-}
-
-// privateNets are the ranges that are not the public internet, beyond those
-// netip names itself.
-var privateNets = func() []netip.Prefix {
-	var out []netip.Prefix
-	for _, s := range []string{"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "240.0.0.0/4", "fec0::/10"} {
-		if p, err := netip.ParsePrefix(s); err == nil {
-			out = append(out, p)
-		}
-	}
-	return out
-}()
-
-// privateHost reports whether the host is this machine, a private network or
-// a cloud's metadata service.
-func privateHost(host string, address bool) bool {
-	if !address {
-		return host == "localhost" || strings.HasSuffix(host, ".localhost") ||
-			host == "localhost.localdomain" || host == "metadata.google.internal" || host == "metadata"
-	}
-	a, err := netip.ParseAddr(host)
-	if err != nil {
-		return true
-	}
-	if a.Is6() {
-		if inner, ok := embeddedIPv4(a); ok {
-			a = inner
-		}
-	}
-	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() ||
-		slices.ContainsFunc(privateNets, func(p netip.Prefix) bool { return p.Contains(a) })
-}
-
-// embeddedIPv4 unwraps the NAT64, 6to4 and IPv4-compatible forms, by which a
-// gateway reaches the IPv4 address inside.
-func embeddedIPv4(a netip.Addr) (netip.Addr, bool) {
-	b := a.As16()
-	switch {
-	case b[0] == 0 && b[1] == 0x64 && b[2] == 0xff && b[3] == 0x9b:
-		return netip.AddrFrom4([4]byte(b[12:16])), true
-	case b[0] == 0x20 && b[1] == 0x02:
-		return netip.AddrFrom4([4]byte(b[2:6])), true
-	case [12]byte(b[:12]) == [12]byte{} && !a.IsLoopback() && !a.IsUnspecified():
-		return netip.AddrFrom4([4]byte(b[12:16])), true
-	default:
-		return a, false
-	}
 }
