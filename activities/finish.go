@@ -2,8 +2,6 @@ package activities
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
 	"holdpoint/agent"
@@ -105,33 +103,4 @@ func (a *Activities) unfinished(ctx context.Context, tx Tx, rec tool.Record, in 
 		return tool.Result{Status: tool.StatusUnknown, Content: fmt.Sprintf("The run ended (%s) while this call ran; whether it had its effect is not known.", in.Status)}
 	}
 	return tool.Result{Status: tool.StatusAborted, Content: fmt.Sprintf("The run ended (%s) before this call was carried out.", in.Status)}
-}
-
-// Record writes messages that could not be applied into the run's record, each once.
-func (a *Activities) Record(ctx context.Context, in RecordInput) (RecordResult, error) {
-	var out RecordResult
-	err := a.Store.Write(ctx, func(tx Tx) error {
-		_, head, err := lockRun(ctx, tx, in.RunID)
-		if err != nil {
-			return err
-		}
-		events := make([]event.Event, 0, len(in.Refused))
-		for _, r := range in.Refused {
-			e := event.New(in.RunID, event.Error, a.Now(), event.ErrorData{Code: r.Code, Message: r.Reason, ResponseID: r.ResponseID})
-			e.Key = "refused-" + fingerprint(r.Key)
-			events = append(events, e)
-		}
-		out.Head = head
-		if len(events) > 0 {
-			out.Head, err = tx.AppendEvents(ctx, in.RunID, events...)
-		}
-		return err
-	})
-	return out, err
-}
-
-// fingerprint stands for a text that others wrote where a store takes a plain key.
-func fingerprint(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:16])
 }

@@ -126,10 +126,19 @@ type FinishRunResult struct {
 	Head event.Head `json:"head"`
 }
 
-// RecordInput writes messages that could not be applied into the record.
+// RecordInput writes into the record what no other activity does: messages that could not be applied, pauses.
 type RecordInput struct {
 	RunID   interaction.RunID `json:"run_id"`
 	Refused []Refused         `json:"refused"`
+	Holds   []Hold            `json:"holds,omitempty"`
+}
+
+// Hold is a pause of a run, or its end. Key makes recording it idempotent.
+type Hold struct {
+	Key    interaction.ResponseID  `json:"key"`
+	Paused bool                    `json:"paused"`
+	By     interaction.PrincipalID `json:"by,omitempty"`
+	Note   string                  `json:"note,omitempty"`
 }
 
 // Refused is one message that could not be applied. Key makes recording it idempotent.

@@ -160,19 +160,8 @@ func (w *callWriter) flush() (event.Head, error) {
 		return head, err
 	}
 	if !run.Status.Final() {
-		open, err := w.tx.OpenInteractions(w.ctx, run.ID)
-		if err != nil {
+		if err := stand(w.ctx, w.tx, run, run.Status == agent.RunPaused); err != nil {
 			return head, err
-		}
-		status := agent.RunRunning
-		if len(open) > 0 {
-			status = agent.RunAwaitingHuman
-		}
-		if status != run.Status {
-			run.Status = status
-			if err := w.tx.UpdateRun(w.ctx, run); err != nil {
-				return head, err
-			}
 		}
 	}
 	return w.tx.AppendEvents(w.ctx, run.ID, w.events...)

@@ -264,6 +264,8 @@ func (x *execution) execute(ctx context.Context) (out tool.Outcome) {
 	call.Args = x.args
 	call.Key = fmt.Sprintf("%s-%d", call.ID, x.entry.Phase)
 	call.Outside = outside(x.decide, x.ag.Workspace)
+	call.Private = x.decide.Private && x.decide.Effect != permission.Deny
+	call.Hop = x.hop
 	if x.in.Answer != nil && len(x.in.Answer.Responses) > 0 {
 		call.Answer = &x.in.Answer.Responses[len(x.in.Answer.Responses)-1]
 	}

@@ -256,7 +256,9 @@ func (w *turnWriter) commit(reply llm.Reply) (CallModelResult, error) {
 	out := CallModelResult{Calls: w.plans, Final: len(w.plans) == 0}
 	if len(w.asked) > 0 {
 		w.emit(event.ExecutionSuspended, event.SuspendedData{Interactions: w.asked})
-		w.run.Status = agent.RunAwaitingHuman
+		if w.run.Status != agent.RunPaused {
+			w.run.Status = agent.RunAwaitingHuman
+		}
 	}
 	if out.Final {
 		w.run.Output = reply.Message.Content

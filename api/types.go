@@ -115,7 +115,7 @@ type AnsweredBatch struct {
 // Control is the body of POST /v1/runs/{run_id}/control.
 type Control struct {
 	ID     interaction.ResponseID  `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"Chosen by the sender: the same id is applied once"`
-	Action workflows.ControlAction `json:"action" enum:"abort_run"`
+	Action workflows.ControlAction `json:"action" enum:"abort_run,pause_run,resume_run"`
 	Note   string                  `json:"note,omitempty" doc:"4 KiB at most"`
 }
 

@@ -71,6 +71,11 @@ type (
 		RuleID        string             `json:"rule_id,omitempty"`
 		InteractionID interaction.ID     `json:"interaction_id,omitempty"` // the approval that it overruled
 	}
+	// HoldData says who paused a run, or let it go on.
+	HoldData struct {
+		By   interaction.PrincipalID `json:"by,omitempty"`
+		Note string                  `json:"note,omitempty"`
+	}
 	// RunCompletedData ends a run that came to a final answer.
 	RunCompletedData struct {
 		Output string `json:"output"`

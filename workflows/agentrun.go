@@ -82,6 +82,12 @@ func (r *agentRun) run(ctx workflow.Context) (RunResult, error) {
 			return r.finish(ctx, activities.FinishRunInput{Status: agent.RunFailed, Code: activities.CodeMaxSteps,
 				Message: fmt.Sprintf("the agent made %d model calls, its limit, without coming to an answer", r.st.Turn)})
 		}
+		if err := r.hold(work); err != nil {
+			return r.fail(ctx, err)
+		}
+		if r.st.Stop != nil {
+			continue
+		}
 		turn, err := r.callModel(work)
 		if err != nil {
 			return r.fail(ctx, err)
@@ -145,7 +151,7 @@ func (r *agentRun) recordLeftovers(ctx workflow.Context) {
 	r.drain(ctx)
 	_ = workflow.Await(ctx, func() bool { return !r.recording })
 	r.refuseTexts()
-	r.recordRefusals(ctx)
+	r.recordNews(ctx)
 }
 
 // settle leaves nothing that was sent unanswered: handlers end, signals are read, refusals are recorded.
@@ -154,10 +160,10 @@ func (r *agentRun) settle(ctx workflow.Context) {
 		r.drain(ctx)
 		_ = workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) && !r.recording })
 		r.refuseTexts()
-		if r.st.Unrecorded == 0 {
+		if r.recorded() {
 			return
 		}
-		r.recordRefusals(ctx)
+		r.recordNews(ctx)
 	}
 }
 
@@ -211,6 +217,8 @@ func (r *agentRun) status() agent.RunStatus {
 	switch {
 	case r.ended != "":
 		return r.ended
+	case r.st.Paused:
+		return agent.RunPaused
 	case len(r.gates) > 0:
 		return agent.RunAwaitingHuman
 	}

@@ -69,8 +69,8 @@ func (c *call) carry(ctx workflow.Context) error {
 			}
 			c.gate = nil
 		}
-		if c.run.st.Stop != nil {
-			return nil
+		if err := c.run.hold(ctx); err != nil || c.run.st.Stop != nil {
+			return nil // the run stops; FinishRun closes the call
 		}
 		next, err := c.tool(ctx)
 		if err != nil {

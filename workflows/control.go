@@ -11,12 +11,12 @@ import (
 )
 
 // control applies a control message that came as an update.
-func (r *agentRun) control(_ workflow.Context, raw converter.RawValue) (Accepted, error) {
+func (r *agentRun) control(ctx workflow.Context, raw converter.RawValue) (Accepted, error) {
 	m, err := controlOf(raw)
 	if err != nil {
 		return Accepted{}, refusal(err)
 	}
-	return r.applyControl(m), nil
+	return r.applyControl(ctx, m), nil
 }
 
 func (r *agentRun) validateControl(_ workflow.Context, raw converter.RawValue) error {
@@ -30,7 +30,7 @@ func (r *agentRun) validateControl(_ workflow.Context, raw converter.RawValue) e
 	return nil
 }
 
-func (r *agentRun) controlSignal(_ workflow.Context, data []byte) {
+func (r *agentRun) controlSignal(ctx workflow.Context, data []byte) {
 	m, err := decodeControl(data)
 	if err == nil {
 		err = r.checkControl(m)
@@ -39,7 +39,7 @@ func (r *agentRun) controlSignal(_ workflow.Context, data []byte) {
 		r.refuse(MessageControl, m.ID, err)
 		return
 	}
-	r.applyControl(m)
+	r.applyControl(ctx, m)
 }
 
 func controlOf(raw converter.RawValue) (ControlMessage, error) {
@@ -83,10 +83,11 @@ func (r *agentRun) checkControl(m ControlMessage) error {
 		return err
 	}
 	switch m.Action {
-	case AbortRun:
+	case AbortRun, PauseRun, ResumeRun:
 		return nil
 	default:
-		return &interaction.Error{Code: interaction.CodeInvalid, Field: "action", Message: fmt.Sprintf("unknown action %q: use %s", clip(string(m.Action), 60), AbortRun)}
+		return &interaction.Error{Code: interaction.CodeInvalid, Field: "action",
+			Message: fmt.Sprintf("unknown action %q: use %s, %s or %s", clip(string(m.Action), 60), AbortRun, PauseRun, ResumeRun)}
 	}
 }
 
@@ -100,12 +101,37 @@ func (r *agentRun) addressed(id interaction.RunID) error {
 	return nil
 }
 
-func (r *agentRun) applyControl(m ControlMessage) Accepted {
+func (r *agentRun) applyControl(ctx workflow.Context, m ControlMessage) Accepted {
 	if r.st.seenBefore(m.ID) {
 		return Accepted{Duplicate: true}
 	}
-	r.stop(&Stop{By: m.Principal.ID, Note: m.Note})
+	switch m.Action {
+	case AbortRun:
+		r.stop(&Stop{By: m.Principal.ID, Note: m.Note})
+	case PauseRun, ResumeRun:
+		r.pause(ctx, m)
+	}
 	return Accepted{}
+}
+
+// pause holds the run or lets it go on; to say twice what holds already changes nothing.
+func (r *agentRun) pause(ctx workflow.Context, m ControlMessage) {
+	paused := m.Action == PauseRun
+	if r.st.Paused == paused || r.st.Stop != nil || r.ended != "" {
+		return
+	}
+	r.st.Paused = paused
+	r.st.Holds = append(r.st.Holds, Hold{Key: m.ID, Paused: paused, By: m.Principal.ID, Note: m.Note})
+	r.showDetails(ctx)
+	r.recordSoon(ctx)
+}
+
+// hold waits while the run is paused.
+func (r *agentRun) hold(ctx workflow.Context) error {
+	if !r.st.Paused {
+		return nil
+	}
+	return workflow.Await(ctx, func() bool { return !r.st.Paused || r.st.Stop != nil })
 }
 
 // text takes in what a user says to the live run; it joins at the next step boundary.

@@ -128,7 +128,7 @@ func (r *agentRun) refuse(message string, id interaction.ResponseID, err error) 
 
 // recordSoon puts refusals into the record without keeping the reader of a channel waiting.
 func (r *agentRun) recordSoon(ctx workflow.Context) {
-	if r.st.Unrecorded == 0 || r.recording || r.st.AgentDigest == "" {
+	if r.recorded() || r.recording || r.st.AgentDigest == "" {
 		return
 	}
 	r.recording = true
@@ -136,15 +136,22 @@ func (r *agentRun) recordSoon(ctx workflow.Context) {
 		defer func() { r.recording = false }()
 		ctx, cancel := workflow.NewDisconnectedContext(ctx)
 		defer cancel()
-		r.recordRefusals(ctx)
+		r.recordNews(ctx)
 	})
 }
 
-// recordRefusals writes what is not in the record yet. What can't be written stays visible in the state query.
-func (r *agentRun) recordRefusals(ctx workflow.Context) {
-	for r.st.Unrecorded > 0 {
+func (r *agentRun) recorded() bool { return r.st.Unrecorded == 0 && len(r.st.Holds) == 0 }
+
+// recordNews writes what is not in the record yet: messages that could not be applied, pauses. What can't be
+// written stays visible in the state query.
+func (r *agentRun) recordNews(ctx workflow.Context) {
+	for !r.recorded() {
 		list, first, dropped := r.st.takeUnrecorded()
 		in := activities.RecordInput{RunID: r.in.RunID}
+		for _, h := range r.st.Holds {
+			in.Holds = append(in.Holds, activities.Hold(h))
+		}
+		r.st.Holds = nil
 		for i, f := range list {
 			in.Refused = append(in.Refused, activities.Refused{Key: fmt.Sprintf("%d-%s", first+i, f.ResponseID),
 				ResponseID: f.ResponseID, Code: f.Code, Reason: f.Message + ": " + f.Reason})
@@ -153,8 +160,8 @@ func (r *agentRun) recordRefusals(ctx workflow.Context) {
 			in.Refused = append(in.Refused, activities.Refused{Key: fmt.Sprintf("%d-dropped", first), Code: string(interaction.CodeTooLarge),
 				Reason: fmt.Sprintf("%d more messages could not be applied; they were too many to be kept", dropped)})
 		}
-		if err := workflow.ExecuteActivity(r.record(ctx, "refused messages"), activities.RecordName, in).Get(ctx, nil); err != nil {
-			workflow.GetLogger(ctx).Error("refused messages could not be recorded", "error", err)
+		if err := workflow.ExecuteActivity(r.record(ctx, "messages"), activities.RecordName, in).Get(ctx, nil); err != nil {
+			workflow.GetLogger(ctx).Error("what came could not be recorded", "error", err)
 		}
 	}
 }

@@ -54,8 +54,15 @@ type ResponseResult struct {
 // ControlAction is what control can do to a run. The set is closed.
 type ControlAction string
 
-// AbortRun stops a run; a running tool is cancelled.
-const AbortRun ControlAction = "abort_run"
+const (
+	// AbortRun stops a run; a running tool is cancelled.
+	AbortRun ControlAction = "abort_run"
+	// PauseRun keeps a run from starting another model call or tool. What runs goes on; gates stay open, and what
+	// is answered meanwhile is carried out when the run is resumed.
+	PauseRun ControlAction = "pause_run"
+	// ResumeRun ends a pause.
+	ResumeRun ControlAction = "resume_run"
+)
 
 // ControlMessage is the argument of control.
 type ControlMessage struct {

@@ -23,6 +23,9 @@ type RunState struct {
 	// Seen has the ids of control and text messages.
 	Seen []interaction.ResponseID `json:"seen,omitempty"`
 	Stop *Stop                    `json:"stop,omitempty"`
+	// Paused holds back model calls and tools. Holds has the pauses and their ends that are not in the record yet.
+	Paused bool   `json:"paused,omitempty"`
+	Holds  []Hold `json:"holds,omitempty"`
 	// Refused has the last messages that could not be applied; Unrecorded counts those at its end that are not
 	// in the record yet, Dropped those that were too many to keep until they are.
 	Refused    []Refusal            `json:"refused,omitempty"`
@@ -30,6 +33,14 @@ type RunState struct {
 	Dropped    int                  `json:"dropped,omitempty"`
 	RefusedAll int                  `json:"refused_all,omitempty"`
 	Last       *interaction.Outcome `json:"last,omitempty"`
+}
+
+// Hold is a pause, or its end, for the record.
+type Hold struct {
+	Key    interaction.ResponseID  `json:"key"`
+	Paused bool                    `json:"paused"`
+	By     interaction.PrincipalID `json:"by,omitempty"`
+	Note   string                  `json:"note,omitempty"`
 }
 
 // Stop is a person's word that the run must end.

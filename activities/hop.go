@@ -1,0 +1,35 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/activity"
+
+	"holdpoint/permission"
+)
+
+// hop decides on a request that a running call would go on to, such as a redirect, as on a call of its own: by the
+// rules as they stand at that moment. Only an allow is enough. The tool runs already, so nobody can be asked; the
+// model is told instead, and may make the request a call of its own, which asks.
+func (x *execution) hop(ctx context.Context, args json.RawMessage) (private bool, err error) {
+	def := x.impl.Definition()
+	if bad := x.a.Validate(def, args); bad != nil {
+		return false, fmt.Errorf("the arguments of a call to it are not valid: %w", bad)
+	}
+	var d permission.Decision
+	err = x.a.Store.Write(ctx, func(tx Tx) (err error) {
+		d, err = x.a.decide(ctx, tx, x.run, x.ag, def, args)
+		return err
+	})
+	if err != nil {
+		activity.GetLogger(ctx).Error("a redirect could not be decided", "call", x.in.CallID, "error", err)
+		return false, errors.New("the rules could not be read")
+	}
+	if d.Effect != permission.Allow {
+		return false, errors.New(d.Reason)
+	}
+	return d.Private, nil
+}
