@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -10,6 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
 
 	"holdpoint/activities"
 	"holdpoint/interaction"
@@ -29,6 +33,7 @@ type crash struct {
 	exited             chan struct{}
 	server             string // address of the Temporal server that the victim started
 	runs               []interaction.RunID
+	workflows          []string // of the runs
 }
 
 // The two who may approve where two approvals are needed.
@@ -103,11 +108,34 @@ func (c *crash) start() {
 		_ = cmd.Process.Kill()
 		c.gone()
 	})
+	c.t.Cleanup(c.explain)
 	c.awaitReady(fmt.Sprint(noteReady, cmd.Process.Pid))
 	if c.victim.Role == wholeDev {
 		info, err := app.ReadDevInfo(c.o.Data)
 		c.must(err)
 		c.server, c.Holdpoint = info.TemporalAddress, apptest.Attach(c.t, c.o, info)
+	}
+}
+
+// explain logs how far the runs of a failed test came, by Temporal's word.
+func (c *crash) explain() {
+	if !c.t.Failed() || c.ended() && c.victim.Role == wholeDev {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for _, w := range c.workflows {
+		it := c.Client.GetWorkflowHistory(ctx, w, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		var text strings.Builder
+		for it.HasNext() {
+			e, err := it.Next()
+			if err != nil {
+				fmt.Fprint(&text, " ", err)
+				break
+			}
+			fmt.Fprint(&text, " ", e.GetEventTime().AsTime().Format("05.000"), " ", e.GetEventType())
+		}
+		c.t.Logf("%s:%s", w, text.String())
 	}
 }
 
@@ -180,7 +208,7 @@ func (c *crash) reaches(p activities.Point) {
 func (c *crash) begin(input string) apptest.RunView {
 	c.t.Helper()
 	v := c.Begin(input)
-	c.runs = append(c.runs, v.RunID)
+	c.runs, c.workflows = append(c.runs, v.RunID), append(c.workflows, v.Workflow)
 	return v
 }
 

@@ -204,11 +204,12 @@ func TestFiftyParkedRunsSurviveAKill(t *testing.T) {
 	for i := range n {
 		c.begin(fmt.Sprintf("safe %d", i))
 	}
-	parked := func() []interaction.Request { return c.Pending("") }
-	c.Eventually("all to be parked", func() bool { return len(parked()) == n })
+	for _, run := range c.runs {
+		c.Waits(run, 1)
+	}
 	c.kill()
 	c.restart()
-	asked := parked()
+	asked := c.Pending("")
 	if len(asked) != n {
 		t.Fatalf("%d of %d are listed after the restart", len(asked), n)
 	}
