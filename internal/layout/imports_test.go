@@ -32,7 +32,7 @@ var world = []string{"net/http", "os/exec", "database/sql", "os", "net", "syscal
 
 // drivers are the technologies that only an adapter or the composition root knows.
 var drivers = []string{
-	"database/sql", "modernc.org/...", "github.com/pressly/...", "github.com/openai/...", "github.com/danielgtaylor/...",
+	"database/sql", "modernc.org/...", "github.com/pressly/...", "github.com/openai/...", "github.com/anthropics/...", "github.com/danielgtaylor/...",
 	"github.com/spf13/...", "gopkg.in/yaml.v3",
 }
 
@@ -65,6 +65,10 @@ var levels = []level{
 		name: "3 workflows: deterministic code, the SDK's workflow side", packages: []string{"workflows/..."},
 		imports: slices.Concat(pure, []string{"activities"}),
 		never:   slices.Concat(drivers, []string{"go.temporal.io/sdk/activity", "go.temporal.io/sdk/worker", "go.temporal.io/sdk/client"}),
+	},
+	{
+		name: "4 adapters of model providers: they share the wire, and do not know one another", packages: []string{"llm/openai/...", "llm/anthropic/..."},
+		imports: slices.Concat(pure, []string{"llm/wire/..."}), world: true,
 	},
 	{name: "4 adapters: they do not know one another", packages: adapters, imports: pure, world: true},
 	{
@@ -215,6 +219,8 @@ func TestTheTableForbids(t *testing.T) {
 		{"workflows", "modernc.org/sqlite"},
 		{"workflows", "net/http"},
 		{"llm/openai", "holdpoint/llm/scripted"},
+		{"llm/anthropic", "holdpoint/llm/openai"},
+		{"llm/wire", "holdpoint/llm/openai"},
 		{"internal/store", "holdpoint/activities"},
 		{"internal/config", "holdpoint/internal/app"},
 		{"api", "holdpoint/internal/store"},

@@ -19,28 +19,22 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"slices"
-	"strings"
 	"time"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"holdpoint/llm"
+	"holdpoint/llm/wire"
 )
 
 // Limits of one reply. Past them the reply is refused as malformed.
 const (
-	MaxReplyBytes = 4 << 20 // text, and names, ids and arguments of calls, together
-	MaxCalls      = 256
+	MaxReplyBytes = wire.MaxReplyBytes // text, and names, ids and arguments of calls, together
+	MaxCalls      = wire.MaxCalls
 
-	maxWireBytes   = 128 << 20 // a stream as it comes over the wire
-	maxErrorBytes  = 64 << 10  // an error's body
-	maxErrorText   = 500       // what of a provider's words goes into an error
-	maxRetryAfter  = 24 * time.Hour
-	defaultURL     = "https://api.openai.com/v1"
-	defaultTimeout = 10 * time.Minute
+	defaultURL = "https://api.openai.com/v1"
 )
 
 // Config says which model to talk to.
@@ -62,13 +56,7 @@ type Config struct {
 }
 
 // String describes the configuration without its key.
-func (c Config) String() string {
-	key := "without a key"
-	if c.APIKey != "" {
-		key = "with a key"
-	}
-	return fmt.Sprintf("openai model %q at %s, %s", c.Model, safeURL(c.BaseURL), key)
-}
+func (c Config) String() string { return c.settings().String() }
 
 // GoString keeps the key out of %#v.
 func (c Config) GoString() string { return c.String() }
@@ -78,36 +66,28 @@ func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) 
 
 // Model is one model of one endpoint. It is safe for concurrent use.
 type Model struct {
-	chat    sdk.ChatCompletionService
-	name    string
-	baseURL string
-	params  map[string]any
-	timeout time.Duration
-	redact  func(string) string // a closure, so that no way of printing a Model shows the key
+	chat     sdk.ChatCompletionService
+	name     string
+	endpoint *wire.Endpoint
+	params   map[string]any
 }
 
 // New returns a model, or says which field of the configuration is wrong. It does not connect.
 func New(cfg Config) (*Model, error) {
 	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
+	if err := cfg.settings().Validate(); err != nil {
 		return nil, err
 	}
-	params, err := freezeParams(cfg.Params)
+	params, err := wire.FreezeParams(cfg.Params, "model", "messages", "tools", "stream", "n")
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{
-		name:    cfg.Model,
-		baseURL: cfg.BaseURL,
-		params:  params,
-		timeout: cfg.Timeout,
-		redact:  redactor(cfg.APIKey),
-	}
+	m := &Model{name: cfg.Model, endpoint: wire.NewEndpoint(cfg.settings()), params: params}
 	opts := []option.RequestOption{
 		option.WithBaseURL(cfg.BaseURL),
 		option.WithHTTPClient(cfg.HTTPClient),
 		option.WithMaxRetries(0),
-		option.WithMiddleware(m.guard),
+		option.WithMiddleware(m.endpoint.Guard),
 	}
 	if cfg.APIKey != "" {
 		opts = append(opts, option.WithAPIKey(cfg.APIKey))
@@ -118,7 +98,7 @@ func New(cfg Config) (*Model, error) {
 }
 
 // String names the model and its endpoint.
-func (m *Model) String() string { return fmt.Sprintf("openai model %q at %s", m.name, m.baseURL) }
+func (m *Model) String() string { return fmt.Sprintf("openai model %q at %s", m.name, m.endpoint) }
 
 // GoString is String, to keep %#v short and free of secrets.
 func (m *Model) GoString() string { return m.String() }
@@ -128,29 +108,38 @@ func (m *Model) GoString() string { return m.String() }
 func (m *Model) Generate(ctx context.Context, req llm.Request) (llm.Reply, error) {
 	params, err := m.wireRequest(req)
 	if err != nil {
-		return llm.Reply{}, m.fail(llm.ErrBadRequest, "the request was not sent: %v", err)
+		return llm.Reply{}, m.endpoint.Fail(llm.ErrBadRequest, "the request was not sent: %v", err)
 	}
-	bounded, cancel := context.WithTimeout(ctx, m.timeout)
+	bounded, cancel := m.endpoint.Bound(ctx)
 	defer cancel()
 	stream := m.chat.NewStreaming(bounded, params)
 	defer stream.Close() //nolint:errcheck // the reply is read or given up by then
 	if err := stream.Err(); err != nil {
-		return llm.Reply{}, m.requestFailed(ctx, bounded, err)
+		return llm.Reply{}, m.endpoint.RequestFailed(ctx, bounded, err)
 	}
 	acc := newAccumulator(req.Delta)
 	for stream.Next() {
 		if err := acc.add(stream.Current()); err != nil {
-			return llm.Reply{}, m.fail(llm.ErrMalformed, "%v", err)
+			return llm.Reply{}, m.endpoint.Fail(llm.ErrMalformed, "%v", err)
 		}
 	}
 	if err := stream.Err(); err != nil {
-		return llm.Reply{}, m.streamFailed(ctx, bounded, err)
+		return llm.Reply{}, m.endpoint.StreamFailed(ctx, bounded, err, errorEvent(err))
 	}
 	reply, err := acc.reply()
 	if err != nil {
-		return llm.Reply{}, m.fail(llm.ErrMalformed, "%v", err)
+		return llm.Reply{}, m.endpoint.Fail(llm.ErrMalformed, "%v", err)
 	}
 	return reply, nil
+}
+
+// errorEvent is what the provider said inside the stream, nil where the stream itself broke.
+func errorEvent(err error) []byte {
+	var event *ssestream.StreamError
+	if errors.As(err, &event) {
+		return event.Event.Data
+	}
+	return nil
 }
 
 func (c Config) withDefaults() Config {
@@ -158,69 +147,14 @@ func (c Config) withDefaults() Config {
 		c.BaseURL = defaultURL
 	}
 	if c.Timeout == 0 {
-		c.Timeout = defaultTimeout
+		c.Timeout = wire.DefaultTimeout
 	}
 	if c.HTTPClient == nil {
-		// A redirect would send the transcript to a place that nobody configured.
-		c.HTTPClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse
-		}}
+		c.HTTPClient = wire.NewClient()
 	}
 	return c
 }
 
-func (c Config) validate() error {
-	if strings.TrimSpace(c.Model) == "" {
-		return errors.New("model: a model needs the provider's name of it, such as gpt-4o-mini")
-	}
-	if c.Timeout < 0 {
-		return fmt.Errorf("timeout: %s is negative", c.Timeout)
-	}
-	if strings.ContainsFunc(c.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("api_key: the key has a space, a line break or another character that no key has")
-	}
-	return validateURL(c.BaseURL)
-}
-
-func validateURL(base string) error {
-	u, err := url.Parse(base)
-	switch {
-	case err != nil:
-		// The parser's error quotes the URL, which may have a password in it.
-		return errors.New("base_url: not a URL")
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("base_url: %q is not an http or https URL with a host", safeURL(base))
-	case u.User != nil:
-		return errors.New("base_url: a user or password in the URL is not supported; use api_key")
-	case u.RawQuery != "" || u.Fragment != "":
-		return errors.New("base_url: a query or fragment in the URL would not be sent; remove it")
-	}
-	return nil
-}
-
-// safeURL is a URL fit for messages: without user, password and query.
-func safeURL(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return "an unreadable URL"
-	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-}
-
-// freezeParams encodes the parameters once, so that what can't be sent is found at start and a later change of
-// the map has no effect.
-func freezeParams(params map[string]any) (map[string]any, error) {
-	reserved := []string{"model", "messages", "tools", "stream", "n"}
-	frozen := make(map[string]any, len(params))
-	for key, value := range params {
-		if slices.Contains(reserved, key) {
-			return nil, fmt.Errorf("params.%s: the adapter sets %s itself", key, key)
-		}
-		raw, err := json.Marshal(value)
-		if err != nil {
-			return nil, fmt.Errorf("params.%s: can't be sent as JSON: %w", key, err)
-		}
-		frozen[key] = json.RawMessage(raw)
-	}
-	return frozen, nil
+func (c Config) settings() wire.Settings {
+	return wire.Settings{Provider: "openai", Model: c.Model, Example: "gpt-4o-mini", BaseURL: c.BaseURL, APIKey: c.APIKey, Timeout: c.Timeout}
 }

@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/shared"
 
 	"holdpoint/llm"
+	"holdpoint/llm/wire"
 	"holdpoint/tool"
 )
 
@@ -72,6 +72,7 @@ func wireMessages(req llm.Request) ([]sdk.ChatCompletionMessageParamUnion, error
 	if req.System != "" {
 		out = append(out, sdk.SystemMessage(req.System))
 	}
+	var ids wire.IDs
 	var answers []string // the wire ids of the calls that await their tool messages
 	for i, message := range req.Messages {
 		switch message.Role {
@@ -80,7 +81,7 @@ func wireMessages(req llm.Request) ([]sdk.ChatCompletionMessageParamUnion, error
 		case llm.RoleUser:
 			out = append(out, sdk.UserMessage(message.Content))
 		case llm.RoleAssistant:
-			answers = wireIDs(message.ToolCalls)
+			answers = ids.Turn(message.ToolCalls)
 			out = append(out, wireAssistant(message, answers, known))
 		case llm.RoleTool:
 			// CheckPairing has made sure that there is one.
@@ -103,74 +104,11 @@ func wireAssistant(message llm.Message, ids []string, known map[string]bool) sdk
 			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
 				ID: ids[i],
 				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{
-					Name:      wireName(call.Name, known),
-					Arguments: wireArgs(call.Args),
+					Name:      wire.Name(call.Name, known),
+					Arguments: wire.Args(call.Args),
 				},
 			},
 		})
 	}
 	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &assistant}
-}
-
-// wireIDs are the ids of one turn's calls, made unique and not empty. Ids that are neither stay as they are.
-func wireIDs(calls []llm.ToolCall) []string {
-	taken := make(map[string]bool, len(calls))
-	for _, call := range calls {
-		taken[call.ProviderID] = true
-	}
-	taken[""] = true
-	used := make(map[string]bool, len(calls))
-	ids := make([]string, len(calls))
-	for i, call := range calls {
-		id := call.ProviderID
-		for n := i + 1; id == "" || used[id]; n++ {
-			if next := fmt.Sprintf("%s_%d", orCall(call.ProviderID), n); !taken[next] && !used[next] {
-				id = next
-			}
-		}
-		used[id] = true
-		ids[i] = id
-	}
-	return ids
-}
-
-func orCall(id string) string {
-	if id == "" {
-		return "call"
-	}
-	return id
-}
-
-var odd = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-
-// maxName is how long a function's name may be on the wire.
-const maxName = 64
-
-// wireName is a past call's name as endpoints accept it. The names of tools on offer are left alone: what the
-// endpoint thinks of them shows with the definitions.
-func wireName(name string, known map[string]bool) string {
-	if known[name] {
-		return name
-	}
-	name = odd.ReplaceAllLiteralString(name, "_")
-	if name == "" {
-		return "unnamed"
-	}
-	return name[:min(len(name), maxName)]
-}
-
-// wireArgs is a past call's arguments as a JSON object, which many endpoints insist on.
-func wireArgs(args string) string {
-	if args == "" {
-		return "{}"
-	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal([]byte(args), &object) == nil && object != nil {
-		return args
-	}
-	wrapped, err := json.Marshal(map[string]string{"invalid_arguments": args})
-	if err != nil { // a map of strings always encodes
-		return "{}"
-	}
-	return string(wrapped)
 }

@@ -1,10 +1,9 @@
 package openaitest
 
 import (
-	"encoding/json"
 	"net/http"
-	"strings"
-	"unicode/utf8"
+
+	"holdpoint/llm/wire/wiretest"
 )
 
 // Reply scripts one answer. The zero value is an empty text that ends well.
@@ -44,40 +43,28 @@ type Usage struct{ Input, Output int64 }
 
 // Cut ends a stream after so many events, or after so many bytes of it, whichever is set. The connection breaks
 // unless Clean is set: then the stream ends as if it were whole.
-type Cut struct {
-	Events int
-	Bytes  int
-	Clean  bool
-}
+type Cut = wiretest.Cut
 
-// pieceLen is how long the pieces of a stream are, in characters. It is short so that tests see several.
-const pieceLen = 5
+type object = map[string]any
 
-func pieces(s string) []string {
+// events are the reply's events as they go over the wire, [DONE] included.
+func (r Reply) events(model string) []string {
 	var out []string
-	for s != "" {
-		n := 0
-		for i := 0; i < pieceLen && n < len(s); i++ {
-			_, width := utf8.DecodeRuneInString(s[n:])
-			n += width
-		}
-		out, s = append(out, s[:n]), s[n:]
+	for _, data := range r.data(model) {
+		out = append(out, "data: "+data+"\n\n")
 	}
 	return out
 }
 
-type object = map[string]any
-
-// events are the data of the reply's events, [DONE] included.
-func (r Reply) events(model string) []string {
+func (r Reply) data(model string) []string {
 	if r.Raw != nil {
 		return r.Raw
 	}
 	out := []string{r.chunk(model, object{"role": "assistant", "content": ""}, nil)}
-	for _, p := range pieces(r.Text) {
+	for _, p := range wiretest.Pieces(r.Text) {
 		out = append(out, r.chunk(model, object{"content": p}, nil))
 	}
-	for _, p := range pieces(r.Refusal) {
+	for _, p := range wiretest.Pieces(r.Refusal) {
 		out = append(out, r.chunk(model, object{"refusal": p}, nil))
 	}
 	for _, p := range r.callPieces() {
@@ -89,7 +76,7 @@ func (r Reply) events(model string) []string {
 	if r.Usage != (Usage{}) {
 		usage := r.base(model, "chat.completion.chunk")
 		usage["choices"], usage["usage"] = []any{}, r.usage()
-		out = append(out, encode(usage))
+		out = append(out, wiretest.Encode(usage))
 	}
 	if !r.NoDone {
 		out = append(out, "[DONE]")
@@ -103,7 +90,7 @@ func (r Reply) callPieces() []object {
 	rounds := 0
 	for i, c := range r.Calls {
 		perCall[i] = []object{{"index": i, "id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": ""}}}
-		for _, p := range pieces(c.Args) {
+		for _, p := range wiretest.Pieces(c.Args) {
 			perCall[i] = append(perCall[i], object{"index": i, "function": object{"arguments": p}})
 		}
 		rounds = max(rounds, len(perCall[i]))
@@ -147,7 +134,7 @@ func (r Reply) chunk(model string, delta object, finish any) string {
 	if r.EmptyChoices {
 		c["choices"] = []object{}
 	}
-	return encode(c)
+	return wiretest.Encode(c)
 }
 
 func (r Reply) usage() object {
@@ -174,102 +161,4 @@ func (r Reply) completion(model string) object {
 	}
 	out["usage"] = r.usage()
 	return out
-}
-
-func encode(value any) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil { // maps of text and numbers always encode
-		return "{}"
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// player plays a reply to one request.
-type player struct {
-	w      http.ResponseWriter
-	r      *http.Request
-	done   <-chan struct{}
-	stream bool
-	model  string
-	sent   int // bytes of the stream
-}
-
-func (p player) play(reply Reply) {
-	if reply.HoldAfter == 0 && !p.wait(reply.Hold) {
-		return
-	}
-	for key, values := range reply.Header {
-		p.w.Header()[http.CanonicalHeaderKey(key)] = values
-	}
-	switch {
-	case reply.Status >= 400:
-		writeJSON(p.w, reply.Status, object{"error": object{"message": reply.Message, "type": "test_error", "param": nil, "code": nil}})
-	case !p.stream:
-		writeJSON(p.w, http.StatusOK, reply.completion(p.model))
-	default:
-		p.events(reply)
-	}
-}
-
-func (p player) events(reply Reply) {
-	if p.w.Header().Get("Content-Type") == "" {
-		p.w.Header().Set("Content-Type", "text/event-stream")
-	}
-	p.w.WriteHeader(http.StatusOK)
-	p.flush()
-	for i, event := range reply.events(p.model) {
-		if i > 0 && i == reply.HoldAfter && !p.wait(reply.Hold) {
-			return
-		}
-		data := "data: " + event + "\n\n"
-		if cut := reply.Cut; cut != nil {
-			if cut.Events > 0 && i == cut.Events {
-				p.end(cut)
-				return
-			}
-			if cut.Bytes > 0 && p.sent+len(data) > cut.Bytes {
-				p.write(data[:cut.Bytes-p.sent])
-				p.end(cut)
-				return
-			}
-		}
-		if !p.write(data) {
-			return
-		}
-		p.sent += len(data)
-	}
-}
-
-// end breaks the connection, unless the cut is a clean one.
-func (p player) end(cut *Cut) {
-	if !cut.Clean {
-		panic(http.ErrAbortHandler) // net/http's own way of saying so; it does not reach the test
-	}
-}
-
-func (p player) write(data string) bool {
-	_, err := p.w.Write([]byte(data))
-	p.flush()
-	return err == nil
-}
-
-func (p player) flush() {
-	// A writer that can't flush, or a client that has gone: the next write shows it.
-	_ = http.NewResponseController(p.w).Flush()
-}
-
-// wait reports whether the reply is to go on.
-func (p player) wait(hold <-chan struct{}) bool {
-	if hold == nil {
-		return true
-	}
-	select {
-	case <-hold:
-		return true
-	case <-p.r.Context().Done():
-	case <-p.done:
-	}
-	return false
 }

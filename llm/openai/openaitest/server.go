@@ -10,44 +10,34 @@
 package openaitest
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"slices"
-	"sync"
-)
 
-const maxRequestBytes = 32 << 20
+	"holdpoint/llm/wire/wiretest"
+)
 
 // Server is a running server.
 type Server struct {
-	http    *httptest.Server
+	kept    *wiretest.Server[Request]
 	handler func(Request) Reply
-	done    chan struct{}
-	close   sync.Once
-
-	mu       sync.Mutex
-	requests []Request
 }
 
 // Start starts a server on a free port of the loopback interface. The handler is called for every request in
 // order, and concurrently where requests are.
 func Start(handler func(Request) Reply) *Server {
-	s := &Server{handler: handler, done: make(chan struct{})}
-	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	s := &Server{kept: wiretest.New[Request](), handler: handler}
+	s.kept.Start(s.serve)
 	return s
 }
 
 // URL is the base URL to configure: the address with /v1.
-func (s *Server) URL() string { return s.http.URL + "/v1" }
+func (s *Server) URL() string { return s.kept.Address() + "/v1" }
 
 // Requests are all requests that could be decoded, in the order they came, refused ones included.
-func (s *Server) Requests() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
-}
+func (s *Server) Requests() []Request { return s.kept.Requests() }
+
+// Close ends the server, replies that are held included. It may be called more than once.
+func (s *Server) Close() { s.kept.Close() }
 
 // Violations are what was wrong with requests that broke the rules, in order.
 func (s *Server) Violations() []string {
@@ -60,21 +50,12 @@ func (s *Server) Violations() []string {
 	return out
 }
 
-// Close ends the server, replies that are held included. It may be called more than once.
-func (s *Server) Close() {
-	s.close.Do(func() {
-		close(s.done)
-		s.http.CloseClientConnections()
-		s.http.Close()
-	})
-}
-
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost || r.URL.Path != "/v1/chat/completions" {
 		refuse(w, http.StatusNotFound, "Invalid URL ("+r.Method+" "+r.URL.Path+")", "")
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wiretest.MaxRequestBytes))
 	if err != nil {
 		refuse(w, http.StatusBadRequest, "The body could not be read: "+err.Error(), "")
 		return
@@ -89,21 +70,34 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if violation != nil {
 		req.Violation = violation.message
 	}
-	req = s.record(req)
+	req = s.kept.Keep(func(n int) Request {
+		req.Number = n
+		return req
+	})
 	if violation != nil {
 		refuse(w, http.StatusBadRequest, violation.message, violation.param)
 		return
 	}
-	player{w: w, r: r, done: s.done, stream: req.Stream, model: req.Model}.play(s.handler(req))
+	s.play(w, r, req, s.handler(req))
 }
 
-// record keeps the request and gives it its number.
-func (s *Server) record(req Request) Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	req.Number = len(s.requests)
-	s.requests = append(s.requests, req)
-	return req
+// play gives the reply to one request.
+func (s *Server) play(w http.ResponseWriter, r *http.Request, req Request, reply Reply) {
+	stream := wiretest.Stream{Events: reply.events(req.Model), Cut: reply.Cut, Hold: reply.Hold, HoldAfter: reply.HoldAfter, Done: s.kept.Done()}
+	if !stream.Wait(r) {
+		return
+	}
+	for key, values := range reply.Header {
+		w.Header()[http.CanonicalHeaderKey(key)] = values
+	}
+	switch {
+	case reply.Status >= 400:
+		wiretest.WriteJSON(w, reply.Status, object{"error": object{"message": reply.Message, "type": "test_error", "param": nil, "code": nil}})
+	case !req.Stream:
+		wiretest.WriteJSON(w, http.StatusOK, reply.completion(req.Model))
+	default:
+		stream.Play(w, r)
+	}
 }
 
 // refuse answers as the real endpoint does to a request it does not take.
@@ -112,14 +106,7 @@ func refuse(w http.ResponseWriter, status int, message, param string) {
 	if param != "" {
 		body["param"] = param
 	}
-	writeJSON(w, status, map[string]any{"error": body})
-}
-
-func writeJSON(w http.ResponseWriter, status int, value any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	// A client that has gone needs no answer.
-	_ = json.NewEncoder(w).Encode(value)
+	wiretest.WriteJSON(w, status, map[string]any{"error": body})
 }
 
 // Text is a handler for tests that need nothing but an answer.
