@@ -67,6 +67,13 @@ type Call struct {
 	Workspace string `json:"workspace,omitempty"`
 	// Outside reports whether a rule allows the paths outside the workspace that this call names.
 	Outside bool `json:"outside,omitempty"`
+	// Private reports whether the URL that this call names has a private host, such as 127.0.0.1 or localhost,
+	// and a rule names that host. Without it no private address may be connected to.
+	Private bool `json:"private,omitempty"`
+	// Hop decides on a further request that the call would go on to, such as a redirect, given as the arguments
+	// of a call of its own. An error says why it must not be made; nil allows it, and private is then what
+	// Private is of a call. It is only for use while Run runs. A nil Hop allows nothing.
+	Hop func(ctx context.Context, args json.RawMessage) (private bool, err error) `json:"-"`
 	// Answer is what a person said to the request that this tool returned when it ran before.
 	Answer *interaction.Response `json:"answer,omitempty"`
 }
