@@ -11,6 +11,7 @@ import (
 	"holdpoint/api"
 	"holdpoint/internal/config"
 	"holdpoint/llm"
+	"holdpoint/llm/anthropic"
 	"holdpoint/llm/openai"
 	"holdpoint/llm/scripted"
 	"holdpoint/permission"
@@ -57,6 +58,8 @@ func newDefinitions(cfg *config.Config, o Options) (*definitions, error) {
 
 func newModel(m config.Model) (llm.Model, error) {
 	switch m.Provider {
+	case config.ProviderAnthropic:
+		return anthropic.New(anthropic.Config{BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Model: m.Model, Params: m.Params, Timeout: m.Timeout})
 	case config.ProviderOpenAI:
 		return openai.New(openai.Config{BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Model: m.Model, Params: m.Params, Timeout: m.Timeout})
 	case config.ProviderScripted:
@@ -75,20 +78,48 @@ func newBuiltin(name string, cfg *config.Config) (tool.Tool, error) {
 	c, _ := cfg.Tool(name)
 	settings := builtin.Config{Timeout: c.Timeout}
 	for key, value := range c.Params {
-		switch list, isList := value.([]any); {
-		case name == builtin.NameBash && key == "env" && isList:
-			for _, v := range list {
-				settings.Env = append(settings.Env, fmt.Sprint(v))
-			}
-		default:
-			return nil, fmt.Errorf("%s: tool %s: params.%s: is no setting of it: bash takes env, a list of NAME or NAME=value", c.Pos, name, key)
+		if err := setting(&settings, name, key, value); err != nil {
+			return nil, fmt.Errorf("%s: tool %s: params.%s: %w", c.Pos, name, key, err)
 		}
+	}
+	if err := settings.Validate(); err != nil {
+		return nil, fmt.Errorf("%s: tool %s: params.%w", c.Pos, name, err)
 	}
 	t, ok := builtin.New(name, settings)
 	if !ok {
 		return nil, fmt.Errorf("no tool named %q is built in", name)
 	}
 	return t, nil
+}
+
+// setting puts one of a tool's params where the tool looks for it.
+func setting(s *builtin.Config, name, key string, value any) error {
+	switch name + "." + key {
+	case builtin.NameBash + ".env":
+		return texts(&s.Env, value)
+	case builtin.NameHTTPFetch + ".private_hosts":
+		return texts(&s.PrivateHosts, value)
+	case builtin.NameHTTPFetch + ".proxy":
+		text, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("must be the URL of a proxy, such as http://proxy.example:3128")
+		}
+		s.Proxy = text
+		return nil
+	}
+	return fmt.Errorf("is no setting of it: bash takes env, a list of NAME or NAME=value; http_fetch takes private_hosts, " +
+		"a list of names, and proxy, a URL")
+}
+
+func texts(to *[]string, value any) error {
+	list, ok := value.([]any)
+	if !ok {
+		return fmt.Errorf("must be a list")
+	}
+	for _, v := range list {
+		*to = append(*to, fmt.Sprint(v))
+	}
+	return nil
 }
 
 // overridden is a tool of which configuration says something else than it says of itself.

@@ -9,7 +9,7 @@ import (
 )
 
 // builtins are the tools of this version, by name.
-var builtins = []string{"ask_human", "bash", "file_edit", "file_read", "file_write"}
+var builtins = []string{"ask_human", "bash", "file_edit", "file_read", "file_write", "http_fetch"}
 
 // Builtins returns the names that a tool document may have, sorted.
 func Builtins() []string { return slices.Clone(builtins) }

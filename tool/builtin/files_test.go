@@ -292,7 +292,7 @@ func TestDefinitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(set.Names(), " "); got != "bash file_read file_write file_edit ask_human" {
+	if got := strings.Join(set.Names(), " "); got != "bash file_read file_write file_edit http_fetch ask_human" {
 		t.Errorf("got %s", got)
 	}
 	for _, d := range set.Definitions() {
