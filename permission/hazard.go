@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -69,6 +70,17 @@ var gitOpen = []string{"diff", "log", "show", "grep", "fetch", "pull", "push", "
 
 // gitRunners are the subcommands that run what follows.
 var gitRunners = map[string]bool{"bisect": true, "submodule": true, "filter-branch": true, "difftool": true, "mergetool": true}
+
+// gitAlways are subcommands no wildcard covers.
+var gitAlways = set("shell daemon instaweb web--browse send-email cvsserver filter-branch credential upload-archive hook")
+
+// gitRemotes are the subcommands that take the address of a repository.
+var gitRemotes = set("clone fetch pull push ls-remote remote submodule archive fetch-pack send-pack subtree")
+
+var (
+	remoteHelper  = regexp.MustCompile(`^[A-Za-z0-9+.-]+::|://-`)
+	gitConfigRuns = regexp.MustCompile(`(?i)^(--file|-f$|--global$|--system$|alias\.|pager\.|include|core\.(pager|editor|sshcommand|fsmonitor|hookspath|askpass|gitproxy|alternaterefscommand)|sequence\.editor|diff\.external|gpg\.|url\.|protocol\.|.*\.(textconv|command|helper|cmd|driver|clean|smudge|process|program|path|receivepack|uploadpack|vcs)$)`)
+)
 
 // nameBuiltins evaluate a subscript in the variable names they are given.
 var nameBuiltins = map[string]bool{
@@ -204,9 +216,15 @@ func gitHazard(c command) string {
 	}
 	sub := rest.words[1].text
 	args := rest.words[2:]
+	if gitAlways[sub] {
+		return "git " + sub + " can run any program"
+	}
 	for _, w := range args {
-		if strings.Contains(w.text, "::") && !strings.Contains(w.text, " ") {
-			return "git runs a remote helper for an address with ::"
+		if gitRemotes[sub] && remoteHelper.MatchString(w.text) {
+			return "git runs a helper program for this address"
+		}
+		if sub == "config" && gitConfigRuns.MatchString(w.text) {
+			return "this git setting names a program that git runs"
 		}
 	}
 	if gitRunners[sub] && len(args) > 0 && slices.ContainsFunc(args, func(w word) bool { return w.text == "run" || w.text == "foreach" || strings.HasPrefix(w.text, "-") }) {

@@ -41,7 +41,7 @@ func (w *walker) feed(r *syntax.Redirect, in stdin) stdin {
 
 // piped is what the left side of a pipe writes, when that is plain from the
 // text: the last command is echo or printf with fixed words.
-func piped(st *syntax.Stmt) stdin {
+func (w *walker) piped(st *syntax.Stmt) stdin {
 	out := stdin{piped: true}
 	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok {
 		st = b.Y
@@ -53,6 +53,12 @@ func piped(st *syntax.Stmt) stdin {
 	var words []word
 	for _, a := range call.Args {
 		words = append(words, expandWords(a)...)
+	}
+	if len(words) == 1 && words[0].text == "cat" {
+		for _, r := range st.Redirs {
+			out = w.feed(r, out)
+		}
+		return out
 	}
 	if len(words) < 2 || words[0].text != "echo" && words[0].text != "printf" {
 		return out

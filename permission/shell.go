@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -120,6 +121,9 @@ func (s *script) script(text string, dirs cwd, parent *part) flow {
 		s.suspect(text)
 		return stay(cwd{""})
 	}
+	if parserTrap(text) {
+		s.fault("the command contains something that shells read differently")
+	}
 	if len(text) > maxParseBytes || parserTrap(text) {
 		s.suspect(text)
 		return stay(cwd{""})
@@ -152,9 +156,15 @@ func scriptFault(text string) string {
 }
 
 // parserTrap finds what the parser reads differently from bash: NUL is
-// dropped, a carriage return is a blank, and a backslash before CR-LF
-// continues the line.
-func parserTrap(text string) bool { return strings.ContainsAny(text, "\x00\r") }
+// dropped, a carriage return is a blank, a backslash before CR-LF continues
+// the line, and so does one at the end of a comment, where bash starts the
+// next command.
+func parserTrap(text string) bool {
+	return strings.ContainsAny(text, "\x00\r") || commentTrap.MatchString(text)
+}
+
+// commentTrap is deliberately blind to quotes: it may ask too often.
+var commentTrap = regexp.MustCompile("(?m)(^|[\\s;&|()`{}'\"])#.*\\\\$")
 
 // parseShell parses as bash. A panic in the parser is an error like any
 // other.

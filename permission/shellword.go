@@ -226,7 +226,9 @@ func (b *wordBuilder) lit(s string, start bool) {
 	for i := 0; i < len(rs); i++ {
 		switch r := rs[i]; r {
 		case '\\':
-			if i++; i < len(rs) && rs[i] != '\n' {
+			if i++; i == len(rs) {
+				b.char(r) // at the very end it is itself
+			} else if rs[i] != '\n' {
 				b.char(rs[i])
 			}
 		case '*':

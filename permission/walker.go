@@ -81,11 +81,12 @@ func (w *walker) command(c syntax.Command, dirs cwd, in stdin) flow {
 		return w.caseClause(c, dirs)
 	case *syntax.TimeClause:
 		if c.Stmt == nil {
-			return stay(dirs)
+			// After a pipe, time is a program.
+			return w.run(&part{kind: partCommand, text: w.text(c), cmd: command{words: []word{plainWord("time")}}}, dirs, in)
 		}
 		return w.stmt(c.Stmt, dirs, in)
 	case *syntax.CoprocClause:
-		w.stmt(c.Stmt, dirs, in)
+		w.coproc(c, dirs, in)
 		return stay(dirs)
 	case *syntax.FuncDecl:
 		w.add(&part{kind: partStatement, text: w.text(c), bareOnly: true})
@@ -99,6 +100,26 @@ func (w *walker) command(c syntax.Command, dirs cwd, in stdin) flow {
 		w.statement(c, dirs)
 		return stay(dirs)
 	}
+}
+
+// coproc walks the command. The parser takes the first word for the name also
+// where bash takes it for the command, which is whenever no compound command
+// follows.
+func (w *walker) coproc(c *syntax.CoprocClause, dirs cwd, in stdin) {
+	if c.Name != nil {
+		words := expandWords(c.Name)
+		switch cmd := c.Stmt.Cmd.(type) {
+		case nil:
+			w.run(&part{kind: partCommand, text: w.text(c.Name), cmd: command{words: words}}, dirs, in)
+		case *syntax.CallExpr:
+			for _, a := range cmd.Args {
+				words = append(words, expandWords(a)...)
+			}
+			w.run(&part{kind: partCommand, text: w.text(c), cmd: command{words: words}}, dirs, in)
+		}
+		w.nested(c.Name, dirs)
+	}
+	w.stmt(c.Stmt, dirs, in)
 }
 
 func (w *walker) stmtsWith(list []*syntax.Stmt, dirs cwd, in stdin) flow {
@@ -121,7 +142,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs cwd, in stdin) flow {
 		return flow{x.ok.plus(y.ok), x.any.plus(y.any)}
 	default:
 		w.stmt(c.X, dirs, in)
-		w.stmt(c.Y, dirs, piped(c.X))
+		w.stmt(c.Y, dirs, w.piped(c.X))
 		return stay(dirs)
 	}
 }
@@ -310,6 +331,10 @@ func (w *walker) call(c *syntax.CallExpr, dirs cwd, in stdin) flow {
 	for _, a := range c.Assigns {
 		w.nested(a, dirs)
 		p.cmd.assigns = append(p.cmd.assigns, assignWord(a))
+		if a.Name == nil || !isAssign(a.Name.Value+"=") {
+			// The parser is laxer than bash, which runs \x=1 as a program.
+			p.doubt = "it is not clear whether this is an assignment or a command"
+		}
 	}
 	for _, arg := range c.Args {
 		w.nested(arg, dirs)

@@ -33,15 +33,16 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 	case shells[name]:
 		w.shell(p, args, dirs, in)
 	case name == "eval":
+		if len(args) > 0 && args[0].text == "--" {
+			args = args[1:]
+		}
 		w.joined(p, args, dirs)
 	case name == "trap":
 		w.trap(p, args, dirs)
 	case name == "alias":
 		w.alias(p, args, dirs)
 	case name == "." || name == "source":
-		if len(args) > 0 && !args[0].sure() {
-			p.doubt = "the script it runs is only known at run time"
-		}
+		w.scriptFile(p, args, dirs, in)
 	case name == "find" || name == "fd" || name == "fdfind" || name == "bfind" || name == "gfind":
 		w.findExec(p, args, dirs)
 	case name == "git":
@@ -50,6 +51,30 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 		w.wrapper(p, spec, args, dirs, in)
 	case !dataPrograms[name]:
 		p.suffixes()
+		w.hints(p)
+	}
+	if p.hazard != "" {
+		w.hints(p)
+	}
+}
+
+// maxHints bounds the commands looked for inside arguments.
+const maxHints = 200
+
+// hints looks for commands spelled inside an argument, such as
+// system("rm x"): whether they run is not known, so a deny there asks.
+func (w *walker) hints(p *part) {
+	for _, a := range p.cmd.words[1:] {
+		if len(p.inner) > maxHints+len(p.cmd.words) || !strings.ContainsAny(a.text, " \t\n(!=;") {
+			continue
+		}
+		found := &script{places: w.places}
+		found.suspect(strings.NewReplacer("=", " ", "!", " ").Replace(a.text))
+		for _, c := range found.suspects[:min(len(found.suspects), maxHints)] {
+			for i := range c.words[:min(len(c.words), maxHints)] {
+				p.inner = append(p.inner, c.from(i))
+			}
+		}
 	}
 }
 
@@ -126,15 +151,31 @@ func (w *walker) shell(p *part, args []word, dirs cwd, in stdin) {
 	case script && len(args) > 0:
 		w.nestedScript(p, args[0], dirs)
 	case len(args) > 0:
-		if !args[0].sure() {
-			p.doubt = "the script it runs is only known at run time"
-		}
-	case in.known:
-		w.nestedScript(p, plainWord(in.text), dirs)
+		w.scriptFile(p, args, dirs, in)
 	default:
-		p.doubt = "the script it reads from standard input is not known"
-		w.suspect(in.text)
+		w.fromInput(p, dirs, in)
 	}
+}
+
+// scriptFile is a script named by its file, which is opaque unless the file is
+// standard input.
+func (w *walker) scriptFile(p *part, args []word, dirs cwd, in stdin) {
+	switch {
+	case len(args) == 0:
+	case !args[0].sure():
+		p.doubt = "the script it runs is only known at run time"
+	case args[0].text == "/dev/stdin" || args[0].text == "/dev/fd/0" || args[0].text == "/proc/self/fd/0":
+		w.fromInput(p, dirs, in)
+	}
+}
+
+func (w *walker) fromInput(p *part, dirs cwd, in stdin) {
+	if in.known {
+		w.nestedScript(p, plainWord(in.text), dirs)
+		return
+	}
+	p.doubt = "the script it reads from standard input is not known"
+	w.suspect(in.text)
 }
 
 func (w *walker) trap(p *part, args []word, dirs cwd) {
@@ -200,6 +241,12 @@ func (w *walker) gitRun(p *part, dirs cwd) {
 	}
 	args := rest.words[2:]
 	switch rest.words[1].text {
+	case "config":
+		for _, a := range args {
+			if script, ok := strings.CutPrefix(a.text, "!"); ok {
+				w.nestedScript(p, plainWord(script), dirs)
+			}
+		}
 	case "bisect":
 		if args[0].text == "run" {
 			w.child(p, command{words: args[1:]}, dirs, stdin{piped: true})
@@ -329,6 +376,8 @@ func (spec wrapSpec) inner(args []word) (rest []word, sure bool) {
 		case text == "--":
 			i++
 			return args[min(i+skip, len(args)):], sure
+		case text == "-" && spec.assigns:
+			// env - is env -i.
 		case len(text) > 1 && text[0] == '-':
 			takes, known := spec.option(text)
 			sure = sure && known

@@ -135,8 +135,8 @@ var wrappers = map[string]wrapSpec{
 	"nix-shell": {values: "pAI", scripts: []string{"--run", "--command"}, skip: 99},
 	"guix":      {subs: []string{"shell", "environment"}},
 	"flatpak":   {subs: []string{"run"}, long: []string{"command"}},
-	"docker":    {subs: []string{"exec", "run"}, values: "euwvplhmcna", long: dockerLong, skip: 1, elsewhere: true},
-	"podman":    {subs: []string{"exec", "run"}, values: "euwvplhmcna", long: dockerLong, skip: 1, elsewhere: true},
+	"docker":    {subs: []string{"exec", "run"}, values: "euwvplhmcna", long: dockerLong, skip: 1, elsewhere: true, scripts: []string{"--entrypoint"}},
+	"podman":    {subs: []string{"exec", "run"}, values: "euwvplhmcna", long: dockerLong, skip: 1, elsewhere: true, scripts: []string{"--entrypoint"}},
 	"nerdctl":   {subs: []string{"exec", "run"}, values: "euwvplhmcna", long: dockerLong, skip: 1, elsewhere: true},
 	"kubectl":   {subs: []string{"exec", "run"}, values: "cnf", long: []string{"container", "namespace", "context", "image", "kubeconfig"}, skip: 1, elsewhere: true},
 	"oc":        {subs: []string{"exec", "rsh"}, values: "cn", skip: 1, elsewhere: true},
@@ -183,7 +183,7 @@ var dataPrograms = set(`echo printf cat tac head tail less more most bat nl od x
 	fgrep zgrep rg ag ack sed awk gawk mawk nawk tr jq yq column fold fmt rev split csplit dd file stat ls dir vdir
 	tree du df touch mkdir rmdir rm mv cp ln install chmod chown chgrp truncate shred unlink mktemp realpath readlink
 	basename dirname pwd cd pushd popd date cal sleep true false : test [ [[ which type whereis whatis man info help
-	hash kill killall pkill ps top uptime uname hostname whoami id groups who w env printenv export declare typeset
+	kill killall pkill ps top uptime uname hostname whoami id groups who w env printenv export declare typeset
 	local readonly unset set shopt read mapfile readarray getopts wait jobs fg bg disown umask ulimit return exit break
 	continue shift history git gh hub curl wget tar zip unzip gzip gunzip bzip2 xz zstd rsync scp sftp ping dig
 	nslookup host seq yes tee find fd locate apt apt-get dpkg brew pip pip3 cargo rustc gofmt go gcc cc clang tsc

@@ -1,0 +1,98 @@
+package permission
+
+import (
+	"context"
+	"math/rand/v2"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// bashRuns gives the commands bash really runs for a text: every program is
+// unknown to it, and the handler for unknown programs reports the words.
+func bashRuns(t *testing.T, bash, text string) ([][]string, bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	script := `command_not_found_handle() { local s= w; for w; do s+=$'\1'$w; done; printf '%s\2' "$s"; } >&9 2>/dev/null` + "\n"
+	cmd := exec.CommandContext(ctx, bash, "--norc", "--noprofile", "-c", script+`exec 9>&1 >/dev/null 2>&1 </dev/null; eval "$1"`, "bash", text)
+	cmd.Dir, cmd.Env = t.TempDir(), []string{"PATH=/nonexistent"}
+	out, _ := cmd.Output()
+	var runs [][]string
+	for run := range strings.SplitSeq(string(out), "\x02") {
+		if words := strings.Split(run, "\x01"); len(words) > 1 {
+			runs = append(runs, words[1:])
+		}
+	}
+	return runs, ctx.Err() == nil
+}
+
+// TestWhatBashRunsIsWhatWasFound compares the analysis with bash itself on
+// random text: a command that bash runs and that is no part would be run
+// unseen.
+func TestWhatBashRunsIsWhatWasFound(t *testing.T) {
+	t.Parallel()
+	bash, err := exec.LookPath("bash")
+	if err != nil || testing.Short() {
+		t.Skip("needs bash, and time")
+	}
+	tokens := []string{"aa", "bb", "cc", "aa bb", " ", " ", "\n", "\\\n", ";", " && ", " || ", " | ", " #", "#", "\\", "'", "\"", "`", "$(", ")", "( ", " { ", " }", ";}", " <<E\n", "\nE\n", "<<'E'\n", "$", "! ", "=", "{aa,bb}", "{", ",", "..", "$'", "\\x61", "$\"",
+		"[", "]", "<(", "if aa; then bb; fi", "f() ", "((", "))", "[[ a", " ]]", "${x:-", "}", "&", "case a in a) ", ";; esac", "for i in a; do ", "; done", "x=", "-", "\t", "time ", "coproc ", "<<<", "&>/dev/null ", "2>&1", "a=(", "\\\\", "$((", "*"}
+	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
+	for range bashRounds {
+		var b strings.Builder
+		for range 1 + random.IntN(9) {
+			b.WriteString(tokens[random.IntN(len(tokens))])
+		}
+		text := b.String()
+		runs, finished := bashRuns(t, bash, text)
+		s := &script{places: &places{workspace: "/w", known: map[string]resolved{}}}
+		s.script(text, cwd{"/w"}, nil)
+		if !finished || len(s.faults) > 0 {
+			continue
+		}
+		for _, run := range runs {
+			if !slices.ContainsFunc(s.parts, func(p *part) bool { return p.becomes(run) }) {
+				t.Fatalf("bash runs %q in %q, which is none of the parts %q", run, text, partTexts(s.parts))
+			}
+		}
+	}
+}
+
+const bashRounds = 150
+
+func (p *part) becomes(run []string) bool {
+	if p.doubt != "" {
+		return true // it asks
+	}
+	if p.kind != partCommand {
+		return false
+	}
+	var subject []rune
+	for _, w := range run {
+		subject = appendWord(subject, w)
+	}
+	var q sequence
+	for i, w := range p.cmd.words {
+		if i > 0 {
+			q = append(q, token{op: opLit, r: wordSep})
+		}
+		if w.possible != nil {
+			q = append(q, w.possible...)
+		} else {
+			q = append(q, literal(w.text)...)
+		}
+	}
+	// A word that is nothing but a substitution may vanish.
+	return q.match(trimMark(subject), 0) || !p.cmd.sure()
+}
+
+func partTexts(parts []*part) []string {
+	var out []string
+	for _, p := range parts {
+		out = append(out, p.text)
+	}
+	return out
+}
