@@ -44,7 +44,7 @@ func newMachine(t *testing.T) *machine {
 		}
 	}
 	m.env = append(os.Environ(), "HOME="+m.dir, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"OPENAI_API_KEY=", "OPENAI_BASE_URL=", "HOLDPOINT_ADDR=", "HOLDPOINT_TOKEN=")
+		"OPENAI_API_KEY=", "OPENAI_BASE_URL=", "ANTHROPIC_API_KEY=", "ANTHROPIC_BASE_URL=", "HOLDPOINT_ADDR=", "HOLDPOINT_TOKEN=")
 	return m
 }
 

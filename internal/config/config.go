@@ -24,8 +24,9 @@ type Provider string
 
 // The providers.
 const (
-	ProviderOpenAI   Provider = "openai"   // any OpenAI-compatible chat completions endpoint
-	ProviderScripted Provider = "scripted" // turns read from a YAML file, for demos and tests
+	ProviderAnthropic Provider = "anthropic" // Anthropic's Messages API, or a gateway that speaks it
+	ProviderOpenAI    Provider = "openai"    // any OpenAI-compatible chat completions endpoint
+	ProviderScripted  Provider = "scripted"  // turns read from a YAML file, for demos and tests
 )
 
 // StoreType says what a store keeps its data in. The set is closed.
@@ -41,11 +42,12 @@ const (
 type Model struct {
 	Name     string
 	Provider Provider
-	// Model is the provider's name of the model; openai only.
+	// Model is the provider's name of the model; hosted providers only, as are BaseURL and APIKey.
 	Model string
-	// BaseURL is the endpoint, http or https, without credentials. "" is the provider's own; openai only.
+	// BaseURL is the endpoint, http or https, without credentials. "" is the provider's own. OpenAI's has /v1 at
+	// its end, Anthropic's need not.
 	BaseURL string
-	// APIKey may be empty only where BaseURL names an endpoint; openai only.
+	// APIKey may be empty only where BaseURL names an endpoint.
 	APIKey Secret
 	// Params are handed to the provider as they are: temperature, for instance. Values are JSON-like.
 	Params map[string]any

@@ -58,6 +58,10 @@ func TestLoadReadsADirectory(t *testing.T) {
 				Name: "rehearsal", Provider: config.ProviderScripted, Script: abs(t, "testdata", "good", "scripts", "turns.yaml"),
 				Pos: config.Pos{File: models, Line: 14},
 			},
+			{
+				Name: "claude", Provider: config.ProviderAnthropic, Model: "claude-haiku-5-5", APIKey: config.NewSecret("sk-very-secret"),
+				Params: map[string]any{"max_tokens": 4096}, Pos: config.Pos{File: models, Line: 28},
+			},
 		},
 		PermissionStores: []config.Store{{
 			Name: "rules", Type: config.StoreSQLite, DSN: abs(t, "testdata", "good", "data", "rules.db"),

@@ -57,9 +57,14 @@ var mistakes = []struct{ name, yaml, want string }{
 :5: script: there is no such file, seen from the directory of this one
 :10: script: is not a file
 :12: script: is missing`},
-	{"providers", "type: model\nname: m\nprovider: anthropic\nmodel: x\napi_key: k\n---\ntype: model\nname: n\nprovider: opnai\n",
-		`:3: provider: anthropic is not available in this version (known: openai, scripted)
-:9: provider: "opnai" is none of openai, scripted (did you mean "openai"?)`},
+	{"anthropic without what it needs", "type: model\nname: m\nprovider: anthropic\nbase_url: api.anthropic.com\n---\ntype: model\nname: n\nprovider: anthropic\nmodel: x\nscript: x.yaml\n",
+		`:1: model: is missing
+:4: base_url: must be a URL such as https://api.example.com/v1
+:6: api_key: is missing: write "api_key: ${ANTHROPIC_API_KEY}", or name another endpoint by base_url
+:10: script: is read by provider scripted only: remove it`},
+	{"providers", "type: model\nname: m\nprovider: antropic\nmodel: x\napi_key: k\n---\ntype: model\nname: n\nprovider: opnai\n",
+		`:3: provider: "antropic" is none of anthropic, openai, scripted (did you mean "anthropic"?)
+:9: provider: "opnai" is none of anthropic, openai, scripted (did you mean "openai"?)`},
 	{"params", "type: model\nname: m\nprovider: openai\nmodel: x\nbase_url: http://h\nparams: {a: .inf, b: {c: \"${MISSING}\", c: 1}}\n---\ntype: tool\nname: bash\nparams: [a]\n",
 		`:6: params.a: must be a finite number
 :6: params.b.c: the key is here twice, first on line 6: keep one

@@ -13,24 +13,32 @@ const maxModelTimeout = 24 * time.Hour
 func readModel(s *section, name string) {
 	s.require("provider")
 	m := Model{Name: name, Pos: s.pos(), Params: s.free("params"), Timeout: s.duration("timeout", maxModelTimeout)}
-	m.Provider = Provider(s.choice("provider", []string{string(ProviderOpenAI), string(ProviderScripted)}, []string{"anthropic"}))
+	m.Provider = Provider(s.choice("provider", []string{string(ProviderAnthropic), string(ProviderOpenAI), string(ProviderScripted)}, nil))
 	switch m.Provider {
 	case ProviderScripted:
 		s.require("script")
 		m.Script = s.existingFile("script")
 		s.foreign("is not read by provider scripted", "model", "base_url", "api_key")
+	case ProviderAnthropic:
+		readHosted(s, &m, "ANTHROPIC_API_KEY")
 	case ProviderOpenAI:
-		s.require("model")
-		m.Model, m.BaseURL = s.text("model"), s.endpoint("base_url")
-		m.APIKey = NewSecret(s.text("api_key"))
-		if !s.has("api_key") && !s.has("base_url") {
-			s.reportKey("api_key", "is missing: write %q, or name another endpoint by base_url", "api_key: ${OPENAI_API_KEY}")
-		}
-		s.foreign("is read by provider scripted only", "script")
+		readHosted(s, &m, "OPENAI_API_KEY")
 	default: // reported; the other keys can't be judged
 		s.known = append(s.known, "model", "base_url", "api_key", "script")
 	}
 	s.l.config.Models = append(s.l.config.Models, m)
+}
+
+// readHosted reads what the models of all hosted providers have. The variable is where the key of this one
+// usually is.
+func readHosted(s *section, m *Model, variable string) {
+	s.require("model")
+	m.Model, m.BaseURL = s.text("model"), s.endpoint("base_url")
+	m.APIKey = NewSecret(s.text("api_key"))
+	if !s.has("api_key") && !s.has("base_url") {
+		s.reportKey("api_key", "is missing: write %q, or name another endpoint by base_url", "api_key: ${"+variable+"}")
+	}
+	s.foreign("is read by provider scripted only", "script")
 }
 
 // endpoint returns an http or https URL without credentials.

@@ -23,8 +23,11 @@ const (
 	Key   = "holdpoint-demo"
 )
 
-// DefaultModel is the OpenAI model unless OPENAI_MODEL names another.
-const DefaultModel = "gpt-4.1-mini"
+// The real models of the demo, unless OPENAI_MODEL or ANTHROPIC_MODEL names another.
+const (
+	DefaultOpenAI    = "gpt-4.1-mini"
+	DefaultAnthropic = "claude-haiku-5-5"
+)
 
 //go:embed all:files
 var files embed.FS
@@ -32,7 +35,8 @@ var files embed.FS
 // Write puts the demo below the data directory and returns the path of its configuration. The configuration is
 // written anew each time; the project is left as it is once it is there, so what a run mended stays mended.
 //
-// The model is scripted unless getenv knows OPENAI_API_KEY or OPENAI_BASE_URL.
+// The model is scripted unless getenv knows OPENAI_API_KEY or OPENAI_BASE_URL, or ANTHROPIC_API_KEY or
+// ANTHROPIC_BASE_URL. OpenAI's come first.
 func Write(data string, getenv func(string) (string, bool)) (config string, err error) {
 	root := filepath.Join(data, "demo")
 	config = filepath.Join(root, "config")
@@ -85,32 +89,41 @@ func copyTree(from, to string) error {
 	})
 }
 
+// providers are the real ones, in the order of looking. The prefix is that of their variables.
+var providers = []struct{ name, prefix, model string }{
+	{"openai", "OPENAI_", DefaultOpenAI},
+	{"anthropic", "ANTHROPIC_", DefaultAnthropic},
+}
+
 // model is the component of the demo's model. It names variables and holds no key.
 func model(getenv func(string) (string, bool)) string {
 	set := func(name string) bool {
 		v, ok := getenv(name)
 		return ok && v != ""
 	}
-	if !set("OPENAI_API_KEY") && !set("OPENAI_BASE_URL") {
-		script, err := files.ReadFile("files/scripted.yaml")
-		if err != nil {
-			return "" // it is embedded; and a model without a type is refused with its place
+	for _, p := range providers {
+		if !set(p.prefix+"API_KEY") && !set(p.prefix+"BASE_URL") {
+			continue
 		}
-		return string(script)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "type: model\nname: %s\nprovider: openai\n", Agent)
-	line := func(key, variable string) bool {
-		if set(variable) {
-			fmt.Fprintf(&b, "%s: ${%s}\n", key, variable)
-			return true
+		var b strings.Builder
+		fmt.Fprintf(&b, "type: model\nname: %s\nprovider: %s\n", Agent, p.name)
+		line := func(key, variable string) bool {
+			if set(variable) {
+				fmt.Fprintf(&b, "%s: ${%s}\n", key, variable)
+				return true
+			}
+			return false
 		}
-		return false
+		line("api_key", p.prefix+"API_KEY")
+		line("base_url", p.prefix+"BASE_URL")
+		if !line("model", p.prefix+"MODEL") {
+			fmt.Fprintf(&b, "model: %s\n", p.model)
+		}
+		return b.String()
 	}
-	line("api_key", "OPENAI_API_KEY")
-	line("base_url", "OPENAI_BASE_URL")
-	if !line("model", "OPENAI_MODEL") {
-		fmt.Fprintf(&b, "model: %s\n", DefaultModel)
+	script, err := files.ReadFile("files/scripted.yaml")
+	if err != nil {
+		return "" // it is embedded; and a model without a type is refused with its place
 	}
-	return b.String()
+	return string(script)
 }

@@ -56,23 +56,33 @@ func TestTheDemosConfigurationLoads(t *testing.T) {
 
 func TestAKeyPutsARealModelInPlace(t *testing.T) {
 	t.Parallel()
+	const url = "http://127.0.0.1:1/v1"
 	for name, c := range map[string]struct {
 		vars       map[string]string
+		provider   config.Provider
 		model, url string
 	}{
-		"a key alone":         {map[string]string{"OPENAI_API_KEY": "k-1"}, demo.DefaultModel, ""},
-		"an endpoint alone":   {map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, demo.DefaultModel, "http://127.0.0.1:1/v1"},
-		"all three":           {map[string]string{"OPENAI_API_KEY": "k-1", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_MODEL": "m"}, "m", "http://127.0.0.1:1/v1"},
-		"empty ones are none": {map[string]string{"OPENAI_API_KEY": "k-1", "OPENAI_BASE_URL": "", "OPENAI_MODEL": ""}, demo.DefaultModel, ""},
+		"OpenAI, a key alone":          {map[string]string{"OPENAI_API_KEY": "k-1"}, config.ProviderOpenAI, demo.DefaultOpenAI, ""},
+		"OpenAI, an endpoint alone":    {map[string]string{"OPENAI_BASE_URL": url}, config.ProviderOpenAI, demo.DefaultOpenAI, url},
+		"OpenAI, all three":            {map[string]string{"OPENAI_API_KEY": "k-1", "OPENAI_BASE_URL": url, "OPENAI_MODEL": "m"}, config.ProviderOpenAI, "m", url},
+		"Anthropic, a key alone":       {map[string]string{"ANTHROPIC_API_KEY": "k-1"}, config.ProviderAnthropic, demo.DefaultAnthropic, ""},
+		"Anthropic, an endpoint alone": {map[string]string{"ANTHROPIC_BASE_URL": url}, config.ProviderAnthropic, demo.DefaultAnthropic, url},
+		"Anthropic, all three":         {map[string]string{"ANTHROPIC_API_KEY": "k-1", "ANTHROPIC_BASE_URL": url, "ANTHROPIC_MODEL": "m"}, config.ProviderAnthropic, "m", url},
+		"both":                         {map[string]string{"ANTHROPIC_API_KEY": "k-2", "OPENAI_API_KEY": "k-1"}, config.ProviderOpenAI, demo.DefaultOpenAI, ""},
+		"empty ones are none":          {map[string]string{"OPENAI_API_KEY": "", "ANTHROPIC_API_KEY": "k-1", "ANTHROPIC_BASE_URL": "", "ANTHROPIC_MODEL": ""}, config.ProviderAnthropic, demo.DefaultAnthropic, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data := t.TempDir()
 			m, _ := write(t, data, c.vars).Model("demo")
-			if m.Provider != config.ProviderOpenAI || m.Model != c.model || m.BaseURL != c.url {
-				t.Errorf("the model is %s %q at %q, want openai %q at %q", m.Provider, m.Model, m.BaseURL, c.model, c.url)
+			if m.Provider != c.provider || m.Model != c.model || m.BaseURL != c.url {
+				t.Errorf("the model is %s %q at %q, want %s %q at %q", m.Provider, m.Model, m.BaseURL, c.provider, c.model, c.url)
 			}
-			if m.APIKey.Reveal() != c.vars["OPENAI_API_KEY"] {
+			want := c.vars["OPENAI_API_KEY"]
+			if c.provider == config.ProviderAnthropic {
+				want = c.vars["ANTHROPIC_API_KEY"]
+			}
+			if m.APIKey.Reveal() != want {
 				t.Error("the key did not reach the model")
 			}
 			text, err := os.ReadFile(filepath.Join(data, "demo", "config", "model.yaml"))
