@@ -48,8 +48,6 @@ var hazardFlags = map[string]flagSet{
 	"tree":  {short: "o", valued: "LPI"},
 	"yq":    {long: []string{"inplace"}, short: "i"},
 	"less":  {long: []string{"log-file", "LOG-FILE"}, short: "oOkT", valued: "bDhjpPtxyz"},
-	"tee":   {},
-	"awk":   {},
 }
 
 // sameFlags are other names of a program in the table.
@@ -119,7 +117,7 @@ func hazardOf(c command) string {
 		return builtinHazard(name, c)
 	}
 	flags, ok := hazardFlags[name]
-	if !ok || name == "tee" {
+	if !ok {
 		return ""
 	}
 	return flags.find(name, c.words[1:], flags.single)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gobwas/glob"
 	"pgregory.net/rapid"
 )
 
@@ -110,6 +111,25 @@ func TestTheGlobAgreesWithItself(t *testing.T) {
 		}
 		if got := q.match([]rune(s), '/'); got != q.meets(literal(s), '/') || got != literal(s).meets(q, '/') {
 			t.Fatalf("%q and %q: match %v, meets %v", p, s, got, !got)
+		}
+	})
+}
+
+func TestTheGlobAgreesWithAnIndependentOne(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.StringMatching(`[abc/*?]{0,8}`).Draw(t, "pattern")
+		text := rapid.StringMatching(`[abc/]{0,8}`).Draw(t, "text")
+		mine, err := parseSegment(p, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := glob.Compile(p, '/')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mine.match([]rune(text), '/') != other.Match(text) {
+			t.Fatalf("%q against %q: %v here", p, text, mine.match([]rune(text), '/'))
 		}
 	})
 }

@@ -261,7 +261,7 @@ func (b *wordBuilder) lit(s string, start bool) {
 func (b *wordBuilder) bracket(rs []rune, closed int) int {
 	class, n, err := parseClass(rs[:max(closed, 0)+1])
 	if err != nil {
-		b.w.dynamic = b.w.dynamic || b.several && len(rs) > 1
+		b.w.dynamic = b.w.dynamic || b.several
 		b.char(rs[0])
 		return 0
 	}

@@ -133,8 +133,8 @@ func (w *walker) shell(p *part, args []word, dirs cwd, in stdin) {
 		}
 		args = args[1:]
 		if strings.HasPrefix(a.text, "--") {
-			if a.text == "--rcfile" || a.text == "--init-file" || a.text == "--command" {
-				script = script || a.text == "--command"
+			script = script || a.text == "--command"
+			if a.text == "--rcfile" || a.text == "--init-file" {
 				args = args[min(1, len(args)):]
 			}
 			continue
