@@ -17,43 +17,76 @@ import (
 	"holdpoint/tool"
 )
 
-// decide is the one place where permission is decided. It is called at two moments: when a model's calls are
-// taken in, and in the transaction that claims an execution, each time with the rules as they stand then.
-// Whatever can't be read ends in ask, never in allow.
-func (a *Activities) decide(ctx context.Context, tx Tx, run agent.Run, ag agent.Agent, def tool.Definition, args []byte) (permission.Decision, error) {
-	rules, readable, err := a.rulesFor(ctx, tx, run, ag)
+// decide is the one place where permission is decided. It is called when a model's calls are taken in, in the
+// transaction that claims an execution, and for what a running call would go on to (hop), each time with the rules as
+// they stand then. Whatever can't be read ends in ask, never in allow.
+//
+// Judging a hostile command may take long, and the transaction holds every other writer up. So a verdict is
+// worked out before it, and counts in it only if the rules are still the same.
+func (a *Activities) decide(ctx context.Context, tx Tx, run agent.Run, ag agent.Agent, def tool.Definition, args []byte, before *verdict) (permission.Decision, error) {
+	now, err := a.rulesFor(ctx, tx, run, ag)
 	if err != nil {
 		return permission.Decision{}, err
 	}
-	set, _, compileErr := permission.Compile(rules)
-	if set == nil {
-		return permission.Decision{Effect: permission.Ask, Reason: fmt.Sprintf("the rules can't be read: %v", compileErr)}, nil
+	if before != nil && before.under == now.key {
+		return before.decision, nil
 	}
-	d := set.Decide(permission.Call{Tool: permissionTool(def), Args: args, Workspace: ag.Workspace, Home: a.Home,
-		UserID: string(run.UserID), SessionID: string(run.SessionID), Resolve: resolveLinks, Now: a.Now()})
-	if d.Effect == permission.Allow && (compileErr != nil || !readable) {
-		d.Effect = permission.Ask
-		d.Reason = "a rule or policy that this agent names can't be read, so nothing is allowed without a person"
-	}
-	if d.Effect == permission.Ask && !ag.EnablePermissions && readable && compileErr == nil {
-		d.Effect = permission.Allow
-		d.Reason = "permissions are switched off for this agent and no rule denies the call"
-	}
-	return d, nil
+	return a.judge(now, run, ag, def, args), nil
+}
+
+// verdict is a decision with the rules that it was made under.
+type verdict struct {
+	under    string // inForce.key
+	decision permission.Decision
+}
+
+// inForce is what holds for one run at one moment.
+type inForce struct {
+	rules    []permission.Rule
+	readable bool   // false when the agent names a policy that is gone
+	key      string // equal for equal rules
 }
 
 // rulesFor gathers what is in force: Holdpoint's own denies, the agent's policy, the user's and session's rules.
-// readable is false when the agent names a policy that is gone.
-func (a *Activities) rulesFor(ctx context.Context, tx Tx, run agent.Run, ag agent.Agent) (rules []permission.Rule, readable bool, err error) {
-	rules, readable = slices.Clone(a.Protected), true
+func (a *Activities) rulesFor(ctx context.Context, tx Tx, run agent.Run, ag agent.Agent) (inForce, error) {
 	policy, found := a.Definitions.Policy(ag.Policy)
-	readable = found || ag.Policy == ""
-	rules = append(rules, policy...)
 	stored, err := tx.Rules(ctx, run.UserID, run.SessionID)
 	if err != nil {
-		return nil, false, fmt.Errorf("rules of user %q: %w", run.UserID, err)
+		return inForce{}, fmt.Errorf("rules of user %q: %w", run.UserID, err)
 	}
-	return append(rules, stored...), readable, nil
+	in := inForce{readable: found || ag.Policy == ""}
+	now := a.Now()
+	for _, r := range slices.Concat(a.Protected, policy, stored) {
+		if r.ExpiresAt.IsZero() || now.Before(r.ExpiresAt) {
+			in.rules = append(in.rules, r)
+		}
+	}
+	b, err := json.Marshal(in.rules)
+	if err != nil {
+		return inForce{}, fmt.Errorf("rules of user %q: %w", run.UserID, err)
+	}
+	in.key = fingerprint(fmt.Sprintf("%t %s", in.readable, b))
+	return in, nil
+}
+
+// judge decides a call under given rules. It opens no transaction and is not called in one, but for rules that
+// changed within milliseconds.
+func (a *Activities) judge(in inForce, run agent.Run, ag agent.Agent, def tool.Definition, args []byte) permission.Decision {
+	set, _, compileErr := permission.Compile(in.rules)
+	if set == nil {
+		return permission.Decision{Effect: permission.Ask, Reason: fmt.Sprintf("the rules can't be read: %v", compileErr)}
+	}
+	d := set.Decide(permission.Call{Tool: permissionTool(def), Args: args, Workspace: ag.Workspace, Home: a.Home,
+		UserID: string(run.UserID), SessionID: string(run.SessionID), Resolve: resolveLinks, Now: a.Now()})
+	if d.Effect == permission.Allow && (compileErr != nil || !in.readable) {
+		d.Effect = permission.Ask
+		d.Reason = "a rule or policy that this agent names can't be read, so nothing is allowed without a person"
+	}
+	if d.Effect == permission.Ask && !ag.EnablePermissions && in.readable && compileErr == nil {
+		d.Effect = permission.Allow
+		d.Reason = "permissions are switched off for this agent and no rule denies the call"
+	}
+	return d
 }
 
 // permissionTool tells the engine about a tool.

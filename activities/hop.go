@@ -19,15 +19,16 @@ func (x *execution) hop(ctx context.Context, args json.RawMessage) (private bool
 	if bad := x.a.Validate(def, args); bad != nil {
 		return false, fmt.Errorf("the arguments of a call to it are not valid: %w", bad)
 	}
-	var d permission.Decision
+	var rules inForce
 	err = x.a.Store.Write(ctx, func(tx Tx) (err error) {
-		d, err = x.a.decide(ctx, tx, x.run, x.ag, def, args)
+		rules, err = x.a.rulesFor(ctx, tx, x.run, x.ag)
 		return err
 	})
 	if err != nil {
 		activity.GetLogger(ctx).Error("a redirect could not be decided", "call", x.in.CallID, "error", err)
 		return false, errors.New("the rules could not be read")
 	}
+	d := x.a.judge(rules, x.run, x.ag, def, args)
 	if d.Effect != permission.Allow {
 		return false, errors.New(d.Reason)
 	}

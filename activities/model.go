@@ -33,7 +33,10 @@ func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (CallMode
 	if err != nil {
 		return CallModelResult{}, err
 	}
-	calls := a.takeIn(ctx, in, ag, reply)
+	calls, err := a.takeIn(ctx, in, ag, reply)
+	if err != nil {
+		return CallModelResult{}, err
+	}
 	var out CallModelResult
 	err = a.Store.Write(ctx, func(tx Tx) error {
 		prior, err := storedTurn(ctx, tx, in)

@@ -74,6 +74,7 @@ type execution struct {
 	base    string
 	preview string
 	invalid string // what is wrong with edited arguments
+	verdict *verdict
 
 	// Set by the claim.
 	entry  tool.Execution
@@ -82,6 +83,7 @@ type execution struct {
 
 // prepare reads what the claim needs and does the slow part, reading files, before the transaction.
 func (x *execution) prepare(ctx context.Context) error {
+	var rules inForce
 	err := x.a.Store.Write(ctx, func(tx Tx) (err error) {
 		if x.ag, err = agentOf(ctx, tx, x.in.AgentDigest); err != nil {
 			return err
@@ -94,8 +96,14 @@ func (x *execution) prepare(ctx context.Context) error {
 				return err
 			}
 		}
-		x.args, err = x.approvedArgs(ctx, tx)
+		if x.args, err = x.approvedArgs(ctx, tx); err != nil {
+			return err
+		}
 		x.edited = !bytes.Equal(x.args, x.rec.Call.Args)
+		if x.run, _, err = lockRun(ctx, tx, x.in.RunID); err != nil {
+			return err
+		}
+		rules, err = x.a.rulesFor(ctx, tx, x.run, x.ag)
 		return err
 	})
 	if err != nil {
@@ -106,6 +114,7 @@ func (x *execution) prepare(ctx context.Context) error {
 	if !x.known {
 		return nil
 	}
+	x.verdict = &verdict{rules.key, x.a.judge(rules, x.run, x.ag, def, x.args)}
 	if bad := x.a.Validate(def, x.args); bad != nil {
 		x.invalid = bad.Error()
 		return nil
@@ -162,7 +171,7 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 	if !x.known {
 		return w.finish(tool.Result{Status: tool.StatusError, Content: fmt.Sprintf("The tool %s no longer exists, so the call was not made.", x.rec.Call.Name)})
 	}
-	if x.decide, err = x.a.decide(ctx, tx, x.run, x.ag, x.impl.Definition(), x.args); err != nil {
+	if x.decide, err = x.a.decide(ctx, tx, x.run, x.ag, x.impl.Definition(), x.args, x.verdict); err != nil {
 		return nil, err
 	}
 	if begun && entry.State == tool.StateStarted && !x.mayRunAgain(entry) {

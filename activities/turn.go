@@ -22,11 +22,26 @@ type taken struct {
 	preview string
 	fault   string // why it can't be carried out at all, for the model
 	invalid string // what is wrong with its arguments; a deny is looked at first
+	verdict *verdict
 }
 
 // takeIn looks at each call that the model asked for. Files are read here, outside the transaction.
-func (a *Activities) takeIn(ctx context.Context, in CallModelInput, ag agent.Agent, reply llm.Reply) []taken {
+func (a *Activities) takeIn(ctx context.Context, in CallModelInput, ag agent.Agent, reply llm.Reply) ([]taken, error) {
 	calls := reply.Message.ToolCalls
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	var run agent.Run
+	var rules inForce
+	err := a.Store.Write(ctx, func(tx Tx) (err error) {
+		if run, _, err = lockRun(ctx, tx, in.RunID); err == nil {
+			rules, err = a.rulesFor(ctx, tx, run, ag)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	out := make([]taken, 0, len(calls))
 	for i, c := range calls {
 		t := taken{call: tool.Call{ID: callID(in.RunID, in.Turn, i+1), RunID: in.RunID, SessionID: in.SessionID,
@@ -44,9 +59,10 @@ func (a *Activities) takeIn(ctx context.Context, in CallModelInput, ag agent.Age
 		case err != nil:
 			t.fault = fmt.Sprintf("The arguments are not valid JSON, so the call was not made: %v. Send one JSON object.", err)
 		default:
+			t.verdict = &verdict{rules.key, a.judge(rules, run, ag, def, args)}
 			if bad := a.Validate(def, args); bad != nil {
 				t.invalid = fmt.Sprintf("The arguments were not accepted, so the call was not made: %v.", bad)
-			} else {
+			} else if t.verdict.decision.Effect != permission.Deny {
 				t.base, t.preview = based(ctx, impl, t.call)
 			}
 		}
@@ -55,7 +71,7 @@ func (a *Activities) takeIn(ctx context.Context, in CallModelInput, ag agent.Age
 		}
 		out = append(out, t)
 	}
-	return out
+	return out, nil
 }
 
 // toolOf returns a tool that the agent may use.
@@ -181,7 +197,7 @@ func (w *turnWriter) decide(c taken) (permission.Decision, error) {
 	if c.fault != "" {
 		return permission.Decision{Effect: permission.Deny, Reason: c.fault}, nil
 	}
-	return w.a.decide(w.ctx, w.tx, w.run, w.ag, c.def, c.call.Args)
+	return w.a.decide(w.ctx, w.tx, w.run, w.ag, c.def, c.call.Args, c.verdict)
 }
 
 // call stores one call and what becomes of it: a result at once, a gate, or a plan to run it.

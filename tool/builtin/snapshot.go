@@ -7,10 +7,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 
 	"holdpoint/tool"
 )
@@ -60,7 +62,8 @@ func (p *place) openRegular() (*os.File, fs.FileInfo, error) {
 	return f, info, err
 }
 
-// base is the SHA-256 of the content of the file that the path names, in hex, or baseAbsent.
+// base is the SHA-256 of the content of the file that the path names, in hex, or baseAbsent. A file that is too
+// large to be edited has its size and time of change instead.
 func base(ctx context.Context, call tool.Call, home, path string) (string, error) {
 	p, err := locate(call, home, path, false)
 	if isMissing(err) {
@@ -70,7 +73,7 @@ func base(ctx context.Context, call tool.Call, home, path string) (string, error
 		return "", err
 	}
 	defer p.close()
-	f, _, err := p.openRegular()
+	f, info, err := p.openRegular()
 	if isMissing(err) {
 		return baseAbsent, nil
 	}
@@ -78,8 +81,11 @@ func base(ctx context.Context, call tool.Call, home, path string) (string, error
 		return "", err
 	}
 	defer f.Close()
+	if info.Size() > maxFile { // a sparse file of terabytes would keep a run from asking at all
+		return fmt.Sprintf("%d bytes, changed %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano)), nil
+	}
 	sum := sha256.New()
-	if _, err := io.Copy(sum, reader{ctx, f}); err != nil {
+	if _, err := io.Copy(sum, io.LimitReader(reader{ctx, f}, maxFile+1)); err != nil {
 		return "", pathError(p.shown, err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
