@@ -14,6 +14,9 @@
 //	tools: [bash, file_read, file_edit]
 //	policy: house
 //
+// A model's provider is openai (any endpoint that speaks chat completions), anthropic (Anthropic's Messages API),
+// or scripted (turns from a file). The params of the first two go into every request as they are.
+//
 // Reading is strict. A key that nothing reads, a name that nothing defines, a rule that can't be understood
 // is a mistake, and all mistakes are reported together, each with its file, line and key. A configuration
 // with a mistake is not used at all: a misread policy must never run as a weaker one.
