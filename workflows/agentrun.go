@@ -96,6 +96,7 @@ func (r *agentRun) run(ctx workflow.Context) (RunResult, error) {
 			return r.fail(ctx, err)
 		}
 		r.dropStale()
+		yield(ctx) // what came together with the answer is still taken in
 		if turn.Final && len(r.st.Texts) == 0 && r.st.Stop == nil {
 			return r.finish(ctx, activities.FinishRunInput{Status: agent.RunCompleted})
 		}
@@ -145,6 +146,22 @@ func (r *agentRun) finish(ctx workflow.Context, in activities.FinishRunInput) (R
 	return RunResult{RunID: r.in.RunID, Status: in.Status, ErrorCode: in.Code, Error: in.Message, Steps: r.st.Turn}, nil
 }
 
+// calm waits until nothing that was sent is in anyone's hands. A signal that arrives in the task that goes on here has
+// been handed to the reader of its channel, which has not run yet: without yielding it would be lost with the run.
+func (r *agentRun) calm(ctx workflow.Context) error {
+	idle := func() bool { return workflow.AllHandlersFinished(ctx) && !r.recording }
+	for {
+		yield(ctx)
+		r.drain(ctx)
+		if idle() {
+			return ctx.Err()
+		}
+		if err := workflow.Await(ctx, idle); err != nil {
+			return err
+		}
+	}
+}
+
 // recordLeftovers puts what the run can't take in any more into the record before its last event, with which every
 // stream of it ends.
 func (r *agentRun) recordLeftovers(ctx workflow.Context) {
@@ -157,8 +174,7 @@ func (r *agentRun) recordLeftovers(ctx workflow.Context) {
 // settle leaves nothing that was sent unanswered: handlers end, signals are read, refusals are recorded.
 func (r *agentRun) settle(ctx workflow.Context) {
 	for {
-		r.drain(ctx)
-		_ = workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) && !r.recording })
+		_ = r.calm(ctx) // the context is never cancelled
 		r.refuseTexts()
 		if r.recorded() {
 			return
@@ -169,11 +185,9 @@ func (r *agentRun) settle(ctx workflow.Context) {
 
 // continueAsNew hands the state to a fresh history. No interaction is open and no call in flight here.
 func (r *agentRun) continueAsNew(ctx workflow.Context) (RunResult, error) {
-	r.drain(ctx)
-	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) && !r.recording }); err != nil {
+	if err := r.calm(ctx); err != nil {
 		return r.fail(ctx, err)
 	}
-	r.drain(ctx)
 	next := r.in
 	next.Input = "" // stored by StartRun
 	next.Metadata = nil
