@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"holdpoint/api"
 	"holdpoint/event"
@@ -32,7 +35,7 @@ func (c *cast) plays(input string, turns ...llm.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.parts == nil {
-		c.parts, c.asked = map[string][]llm.Message{}, map[string][]llm.Request{}
+		c.parts = map[string][]llm.Message{}
 	}
 	c.parts[input] = turns
 }
@@ -53,6 +56,9 @@ func (c *cast) Generate(_ context.Context, req llm.Request) (llm.Reply, error) {
 		case m.Role == llm.RoleAssistant:
 			n++
 		}
+	}
+	if c.asked == nil {
+		c.asked = map[string][]llm.Request{}
 	}
 	c.asked[input] = append(c.asked[input], req)
 	if turns := c.parts[input]; n < len(turns) {
@@ -94,6 +100,9 @@ func (e *executions) of(run interaction.RunID) (out []tool.Call) {
 	}
 	return out
 }
+
+// newSession is a conversation that no other test has: they share Temporal's namespace.
+func newSession() string { return uuid.NewString() }
 
 // withConfig appends to the configuration: more of the agent "tester", or, after "---", more components.
 func withConfig(text string) apptest.Setup {
@@ -202,13 +211,21 @@ func refusals(h *apptest.Holdpoint, run interaction.RunID, n int) (out []event.E
 }
 
 // steps reads a run's transcript.
-func steps(h *apptest.Holdpoint, run interaction.RunID) []llm.Step {
+func steps(h *apptest.Holdpoint, run interaction.RunID) (out []llm.Step) {
 	h.T.Helper()
-	var list struct {
-		Items []llm.Step `json:"items"`
+	for token := "first"; token != ""; {
+		var page struct {
+			Items         []llm.Step `json:"items"`
+			NextPageToken string     `json:"next_page_token"`
+		}
+		path := "/v1/runs/" + string(run) + "/steps?page_size=200"
+		if token != "first" {
+			path += "&page_token=" + url.QueryEscape(token)
+		}
+		h.Get(path, &page)
+		out, token = append(out, page.Items...), page.NextPageToken
 	}
-	h.Get("/v1/runs/"+string(run)+"/steps?page_size=200", &list)
-	return list.Items
+	return out
 }
 
 // resultOf is a call's result in the transcript; nil as long as there is none.

@@ -187,7 +187,8 @@ func TestThreeWaysOfNotRunningAreToldApart(t *testing.T) {
 	model.plays("second")
 	c := &counter{}
 	h := startEffect(t, model, c, apptest.WithRules(`{match: "effect(n:1)", decision: ask, timeout: 1s}`, `{match: "effect", decision: ask}`))
-	run := h.BeginIn("conversation", "first")
+	conversation := newSession()
+	run := h.BeginIn(conversation, "first")
 	var asked []interaction.Request
 	h.Eventually("three questions", func() bool {
 		for _, e := range eventsOf[interaction.Request](h, run.RunID, event.InteractionRequest) {
@@ -195,7 +196,9 @@ func TestThreeWaysOfNotRunningAreToldApart(t *testing.T) {
 		}
 		return len(asked) >= 3
 	})
-	h.Answer(asked[1].ID, map[string]any{"action": "reject"})
+	if code, out := h.Respond(asked[1].ID, map[string]any{"action": "reject"}); code != http.StatusOK && code != http.StatusAccepted {
+		t.Fatalf("the rejection was answered %d %s", code, out)
+	}
 	h.Eventually("the first to expire and the second to be rejected", func() bool {
 		return resultOf(h, run.RunID, asked[0].ToolCallID) != nil && resultOf(h, run.RunID, asked[1].ToolCallID) != nil
 	})
@@ -203,7 +206,7 @@ func TestThreeWaysOfNotRunningAreToldApart(t *testing.T) {
 	if end := h.Ended(run.RunID); end.Status != "aborted" {
 		t.Fatalf("the run ended %s", end.Status)
 	}
-	next := h.BeginIn("conversation", "second")
+	next := h.BeginIn(conversation, "second")
 	completes(h, next.RunID)
 	want := []struct {
 		result   tool.Status

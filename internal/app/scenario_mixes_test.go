@@ -138,7 +138,7 @@ func inputOf(i int) string { return fmt.Sprintf("mix %d", i) }
 // playMix runs a turn, answers it, and looks at the next request in the session: of the same run, or, where it was
 // stopped, of the next.
 func playMix(h *apptest.Holdpoint, model *cast, input string, m mix) {
-	session := strings.ReplaceAll(input, " ", "-")
+	session := newSession()
 	run := h.BeginIn(session, input)
 	asked := questions(h, run, m)
 	if m.together && m.stops() == len(m.order) {
