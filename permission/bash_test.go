@@ -48,7 +48,7 @@ func TestWhatBashRunsIsWhatWasFound(t *testing.T) {
 		}
 		text := b.String()
 		runs, finished := bashRuns(t, bash, text)
-		s := &script{places: &places{workspace: "/w", known: map[string]resolved{}}}
+		s := &script{places: newPlaces(Call{Workspace: "/w"})}
 		s.script(text, cwd{"/w"}, nil)
 		if !finished || len(s.faults) > 0 {
 			continue

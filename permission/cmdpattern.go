@@ -294,13 +294,13 @@ func (p *cmdPattern) named() bool {
 
 // forbids matches for deny and ask: assignments are looked past, the program
 // counts by its base name in any case.
-func (p *cmdPattern) forbids(c command) answer { return p.relate(c, false) }
+func (p *cmdPattern) forbids(c command, w *work) answer { return p.relate(c, false, w) }
 
 // forbidsTail is forbids for a tail of a command that was looked at already: a
 // pattern that begins with * would have matched the whole.
-func (p *cmdPattern) forbidsTail(c command) answer { return p.relate(c, true) }
+func (p *cmdPattern) forbidsTail(c command, w *work) answer { return p.relate(c, true, w) }
 
-func (p *cmdPattern) relate(c command, tail bool) answer {
+func (p *cmdPattern) relate(c command, tail bool, w *work) answer {
 	if len(c.words) == 0 {
 		return truth(len(c.assigns) > 0 && p.spells(c))
 	}
@@ -315,12 +315,17 @@ func (p *cmdPattern) relate(c command, tail bool) answer {
 			continue
 		}
 		if plain == nil {
+			if tail && w.over() {
+				return maybe
+			}
 			plain, based = c.subject(false), c.baseSubject()
+			w.spend(len(plain) / 4)
 		}
+		w.spend(1 + len(plain)/8)
 		if a.seq.match(plain, 0) || a.base.match(based, 0) || a.assigns > 0 && a.seq.match(c.subject(true), 0) {
 			return yes
 		}
-		if !c.sure() && a.base.meets(c.possible(), 0) {
+		if found == no && !c.sure() && (!w.spend(len(plain)) || a.base.meetsWithin(c.possible(), 0, w)) {
 			found = maybe
 		}
 	}

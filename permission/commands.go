@@ -6,29 +6,62 @@ func (e *evaluation) commands() {
 		e.res = v
 		p := e.places
 		s := &script{places: p, watch: e.set.watchesFiles}
-		s.script(v, cwd{e.call.Workspace}, nil)
+		if !e.safely(func() { s.script(v, cwd{e.call.Workspace}, nil) }) {
+			// What comes after the place where it went wrong is tried for deny.
+			s.suspect(v)
+		}
 		if len(s.parts) > maxParts {
 			s.fault("the command has more than %d parts", maxParts)
 		}
 		for _, f := range s.faults {
 			e.fault(f)
 		}
-		writes := false
-		for _, part := range s.parts {
-			e.commandPart(part)
-			writes = writes || part.kind == partWrite
+		for i, part := range s.parts {
+			e.safely(func() { e.commandPart(part, i >= maxParts) })
 		}
-		if s.linked && writes {
-			e.fault("the command makes a link and writes a file, which may then be another file")
+		if s.linked && s.opens() {
+			e.fault("the command makes a link and opens a file, which may then be another file")
 		}
-		e.suspected(s)
+		e.safely(func() { e.suspected(s) })
+		if p.work.over() {
+			e.fault("deciding about the command takes too much work")
+		}
 		if len(s.parts) == 0 {
 			e.judge(commandSubject{e.call.Tool, &part{}, p}, nil, "there is no command to approve", v)
 		}
 	}
 }
 
-func (e *evaluation) commandPart(p *part) {
+// opens reports whether the line writes a file, or a file that rules are about
+// is opened by another command than the one that makes links.
+func (s *script) opens() bool {
+	for _, p := range s.parts {
+		if p.kind == partWrite || p.kind == partRead || len(p.touches) > 0 && p.cmd.name() != "ln" {
+			return true
+		}
+	}
+	return false
+}
+
+// safely runs one step. A panic in it is a fault; what other steps found
+// stays.
+func (e *evaluation) safely(step func()) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			e.fault("a part of the call could not be analysed")
+			ok = false
+		}
+	}()
+	step()
+	return true
+}
+
+// commandPart decides one part; where there is too much, only denies count.
+func (e *evaluation) commandPart(p *part, deniesOnly bool) {
+	if deniesOnly || e.places.work.over() {
+		e.denied(p)
+		return
+	}
 	fault := p.doubt
 	switch p.kind {
 	case partRead, partWrite:
@@ -63,7 +96,7 @@ func (e *evaluation) suspected(s *script) {
 	}
 	for _, c := range tails {
 		for _, r := range e.set.denies {
-			if r.cmd != nil && r.tool.forbids(e.call.Tool) && e.inScope(r) && r.cmd.forbidsTail(c) == yes {
+			if r.cmd != nil && r.tool.forbids(e.call.Tool) && e.inScope(r) && r.cmd.forbidsTail(c, e.places.work) == yes {
 				e.refuse(r, &part{kind: partCommand, text: shortened(c.show()), cmd: c})
 				return
 			}

@@ -16,6 +16,7 @@ type evaluation struct {
 	faults  []string
 	results []outcome
 	paths   []string
+	noted   map[string]bool // what is in paths
 	res     string
 	script  bool // the results are parts to show
 	private bool // a URL's host is private by itself
@@ -36,7 +37,8 @@ type outcome struct {
 	part    *part
 }
 
-// Decide answers one call. It never panics: what goes wrong inside asks.
+// Decide answers one call. It never panics: what goes wrong inside asks, and
+// a deny that was found before stays.
 func (s *Set) Decide(c Call) (d Decision) {
 	defer func() {
 		if recover() != nil {
@@ -55,18 +57,24 @@ func (s *Set) Decide(c Call) (d Decision) {
 }
 
 func (s *Set) evaluate(c Call) *evaluation {
-	e := &evaluation{set: s, call: c, places: newPlaces(c), args: decodeArgs(c.Args)}
+	e := &evaluation{set: s, call: c, places: newPlaces(c), args: decodeArgs(c.Args), noted: map[string]bool{}}
 	if fault := c.Tool.fault(); fault != "" {
 		e.fault(fault)
 	}
-	e.checkFields()
+	e.safely(e.checkFields)
 	for _, b := range s.broken {
 		if b.concerns(c.Tool) {
 			e.fault(fmt.Sprintf("the %s rule %q cannot be read and might forbid this", b.rule.Effect, b.rule.Pattern))
 			break
 		}
 	}
-	switch c.Tool.Kind {
+	e.safely(e.judgeAll)
+	return e
+}
+
+// judgeAll goes by the kind of the tool.
+func (e *evaluation) judgeAll() {
+	switch e.call.Tool.Kind {
 	case KindCommand:
 		e.commands()
 	case KindRead, KindWrite:
@@ -79,7 +87,6 @@ func (s *Set) evaluate(c Call) *evaluation {
 		e.fault("the kind of the tool is not known")
 		e.others()
 	}
-	return e
 }
 
 func (e *evaluation) fault(text string) { e.faults = append(e.faults, text) }
@@ -151,7 +158,8 @@ func (e *evaluation) notePath(t target) {
 		return
 	}
 	for _, p := range t.both() {
-		if !slices.Contains(e.paths, p) {
+		if !e.noted[p] {
+			e.noted[p] = true
 			e.paths = append(e.paths, p)
 		}
 	}

@@ -163,8 +163,20 @@ func (q sequence) simulate(subject []rune, sep rune) bool {
 
 // meets reports whether some text is in both patterns. Where two classes are
 // compared it may say yes too often, which only ever leads to asking.
-func (q sequence) meets(p sequence, sep rune) bool {
+func (q sequence) meets(p sequence, sep rune) bool { return q.meetsWithin(p, sep, nil) }
+
+// meetsWithin is meets within a budget; beyond it the answer is yes.
+func (q sequence) meetsWithin(p sequence, sep rune, budget *work) bool {
 	type pair struct{ i, j int }
+	// Most pairs differ in their literal beginning.
+	for n := 0; n < len(q) && n < len(p) && q[n].op == opLit && p[n].op == opLit; n++ {
+		if q[n].r != p[n].r {
+			return !budget.spend(n + 1)
+		}
+	}
+	if !budget.spend(len(q) + len(p)) {
+		return true
+	}
 	seen := map[pair]bool{}
 	queue := []pair{{0, 0}}
 	push := func(i, j int) {
@@ -175,6 +187,9 @@ func (q sequence) meets(p sequence, sep rune) bool {
 	}
 	seen[pair{0, 0}] = true
 	for len(queue) > 0 {
+		if !budget.spend(8) {
+			return true
+		}
 		at := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		if at.i == len(q) && at.j == len(p) {

@@ -16,6 +16,8 @@ type places struct {
 	workspace, home string
 	resolve         func(string) (string, error)
 	known           map[string]resolved
+	spelled         map[*pathPattern][]spelling
+	work            *work
 }
 
 type resolved struct {
@@ -24,7 +26,8 @@ type resolved struct {
 }
 
 func newPlaces(c Call) *places {
-	return &places{workspace: c.Workspace, home: c.Home, resolve: c.Resolve, known: map[string]resolved{}}
+	return &places{workspace: c.Workspace, home: c.Home, resolve: c.Resolve, known: map[string]resolved{},
+		spelled: map[*pathPattern][]spelling{}, work: &work{}}
 }
 
 // follow resolves symlinks. A resolver that panics or answers with a relative
@@ -87,6 +90,9 @@ type target struct {
 	shown, clean, real string
 	// fault says why no rule can allow it.
 	fault string
+	// unsure: which file is meant is not known, so it may be any that a rule
+	// forbids.
+	unsure bool
 	// spread marks a whole tree: the path and everything below.
 	spread bool
 	// glob is set when the shell expands the path: the absolute pattern.
@@ -115,7 +121,7 @@ func (p *places) locate(written, dir string) target {
 		}
 		abs = p.home + written[1:]
 	case strings.HasPrefix(written, "~"):
-		t.fault = "the path starts with ~name, which is not expanded"
+		t.fault, t.unsure = "the path starts with ~name, which is not expanded", true
 	case unexpanded(written):
 		t.fault = "the path contains an unexpanded variable"
 	case strings.ContainsRune(written, '\\'):
@@ -130,7 +136,59 @@ func (p *places) locate(written, dir string) target {
 	}
 	t.clean = path.Clean(abs)
 	p.followTarget(&t)
+	switch {
+	case ofProcess(t.clean) || ofProcess(t.real):
+		t.fault, t.unsure = "the path means something else in every process", true
+	case strings.Contains(abs, "/..") && t.real != "" && p.walked(abs) != t.real:
+		t.fault, t.unsure = "the path goes up from behind a symlink", true
+	}
 	return t
+}
+
+// ofProcess finds the links of /proc that lead elsewhere for each process that
+// follows them.
+func ofProcess(clean string) bool {
+	rest, ok := strings.CutPrefix(clean, "/proc/")
+	if !ok {
+		return false
+	}
+	for _, name := range strings.Split(rest, "/") {
+		if name == "cwd" || name == "root" || name == "fd" {
+			return true
+		}
+	}
+	return false
+}
+
+// maxUps bounds how often a path may go up.
+const maxUps = 32
+
+// walked is where the system gets to with a path that goes up: .. leads to the
+// parent of what a symlink points to. Shells and path.Clean go back to where
+// the link is.
+func (p *places) walked(abs string) string {
+	if n := strings.Count(abs, "/.."); n > maxUps {
+		return ""
+	}
+	at := "/"
+	for _, name := range strings.Split(abs, "/") {
+		switch name {
+		case "", ".":
+		case "..":
+			real, err := p.follow(at)
+			if err != nil {
+				return ""
+			}
+			at = path.Dir(real)
+		default:
+			at = path.Join(at, name)
+		}
+	}
+	real, err := p.follow(at)
+	if err != nil {
+		return path.Clean(at)
+	}
+	return real
 }
 
 func (p *places) followTarget(t *target) {
@@ -144,6 +202,7 @@ func (p *places) followTarget(t *target) {
 		if t.fault == "" {
 			t.fault = fmt.Sprintf("the path's symlinks could not be followed (%v)", err)
 		}
+		t.unsure = true
 		return
 	}
 	t.real = real
@@ -208,9 +267,15 @@ func (pp *pathPattern) forbids(t target, p *places) answer {
 	if t.clean == "" && t.glob == nil {
 		return no
 	}
+	files := t.both()
+	for i, file := range files {
+		files[i] = foldString(norm.NFC.String(file))
+	}
 	found := no
-	for _, g := range pp.globs {
-		found = max(found, g.forbids(t, p))
+	for _, v := range pp.below(p) {
+		if found = max(found, v.forbids(t, files, p.work)); found == yes {
+			break
+		}
 	}
 	if t.loose {
 		found = min(found, maybe)
@@ -218,32 +283,58 @@ func (pp *pathPattern) forbids(t target, p *places) answer {
 	return found
 }
 
-func (g pathGlob) forbids(t target, p *places) answer {
+func (v spelling) forbids(t target, files []string, budget *work) answer {
+	budget.spend(2)
+	if t.glob != nil {
+		return maybeIf(v.absolute.meetsWithin(t.glob, '/', budget))
+	}
 	found := no
-	for _, v := range g.spellings(p) {
-		if t.glob != nil {
-			if v.absolute().meets(t.glob, '/') {
-				found = maybe
-			}
-			continue
-		}
-		for _, file := range t.both() {
-			file = foldString(norm.NFC.String(file))
-			if rest, ok := below(v.root, file); ok && v.seq.match([]rune(rest), '/') {
+	for _, file := range files {
+		if rest, ok := below(v.root, file); ok {
+			budget.spend(len(rest) / 8)
+			if v.seq.match([]rune(rest), '/') {
 				return yes
 			}
-			if t.spread && v.absolute().meets(treeOf(file), '/') {
-				found = maybe
-			}
+		}
+		if t.spread && v.absolute.meetsWithin(treeOf(file), '/', budget) {
+			found = maybe
 		}
 	}
 	return found
 }
 
-// spelling is a deny's glob below one concrete directory, folded.
+func maybeIf(b bool) answer {
+	if b {
+		return maybe
+	}
+	return no
+}
+
+// spelling is a deny's glob below one concrete directory, folded; absolute is
+// both together.
 type spelling struct {
-	root string
-	seq  sequence
+	root          string
+	seq, absolute sequence
+}
+
+func newSpelling(root string, seq sequence) spelling {
+	root = foldString(norm.NFC.String(root))
+	return spelling{root, seq, append(literal(strings.TrimSuffix(root, "/")+"/"), seq...)}
+}
+
+// below gives the spellings of all globs, worked out once in a call.
+func (pp *pathPattern) below(p *places) []spelling {
+	if known, ok := p.spelled[pp]; ok {
+		return known
+	}
+	var out []spelling
+	for _, g := range pp.globs {
+		out = append(out, g.spellings(p)...)
+	}
+	if p.spelled != nil {
+		p.spelled[pp] = out
+	}
+	return out
 }
 
 // spellings are the glob under its base as written, under the resolved base,
@@ -252,21 +343,17 @@ type spelling struct {
 func (g pathGlob) spellings(p *places) []spelling {
 	var out []spelling
 	for _, root := range p.starts(g) {
-		out = append(out, spelling{foldString(norm.NFC.String(root)), g.fold})
+		out = append(out, newSpelling(root, g.fold))
 		if g.lead == "" {
 			continue
 		}
 		dir := path.Join(root, g.lead)
 		real, err := p.follow(dir)
 		if err == nil && real != dir {
-			out = append(out, spelling{foldString(norm.NFC.String(real)), g.fold[g.tail:]})
+			out = append(out, newSpelling(real, g.fold[g.tail:]))
 		}
 	}
 	return out
-}
-
-func (s spelling) absolute() sequence {
-	return append(literal(strings.TrimSuffix(s.root, "/")+"/"), s.seq...)
 }
 
 // treeOf is everything below a directory.

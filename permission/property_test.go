@@ -107,7 +107,7 @@ func TestTheGlobAgreesWithItself(t *testing.T) {
 		s := rapid.StringMatching(`[ab/]{0,8}`).Draw(t, "text")
 		q, err := parseSegment(p, true)
 		if err != nil {
-			t.Skip()
+			return // no pattern
 		}
 		if got := q.match([]rune(s), '/'); got != q.meets(literal(s), '/') || got != literal(s).meets(q, '/') {
 			t.Fatalf("%q and %q: match %v, meets %v", p, s, got, !got)

@@ -59,11 +59,18 @@ var readers = set(`cat tac head tail less more most bat batcat nl od xxd hexdump
 var quiet = set(`echo printf true false : test [ cd pushd popd ls dir stat du df tree which type find fd kill sleep basename
 	dirname realpath readlink pwd date seq yes export declare unset set alias trap exit return man npm yarn pnpm`)
 
+// touchKey tells the touches of one command apart.
+type touchKey struct {
+	text                              string
+	tilde, sure, write, spread, loose bool
+}
+
 // touched lists the files a command opens by itself, as far as its words say.
 func (s *script) touched(c command, dirs cwd) []touch {
 	if len(c.words) == 0 {
 		return nil
 	}
+	s.opened = map[touchKey]bool{}
 	name, args := c.name(), c.words[1:]
 	use, known := fileUses[name]
 	switch {
@@ -161,6 +168,11 @@ func (s *script) copyTouches(use fileUse, name string, operands, args []word, di
 }
 
 func (s *script) touch(o word, dirs cwd, write, spread, loose bool) []touch {
+	key := touchKey{o.text, o.tilde, o.sure(), write, spread, loose}
+	if s.opened[key] || !s.places.work.within(&s.places.work.touches, len(dirs), maxTouches) {
+		return nil
+	}
+	s.opened[key] = true
 	var out []touch
 	for _, t := range s.targets(o, dirs) {
 		t.spread, t.loose = spread, loose

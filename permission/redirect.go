@@ -2,6 +2,7 @@ package permission
 
 import (
 	"path"
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -9,13 +10,27 @@ import (
 
 // feed is what a redirection puts on standard input.
 func (w *walker) feed(r *syntax.Redirect, in stdin) stdin {
+	fed := w.given(r, in)
+	if r.N != nil && strings.TrimLeft(r.N.Value, "0") != "" {
+		// Another descriptor; a later <& may make it the standard input.
+		in.other += "\n" + fed.text
+		return in
+	}
+	fed.other = in.other
+	if r.Op == syntax.DplIn {
+		fed.text = in.text + "\n" + in.other
+	}
+	return fed
+}
+
+func (w *walker) given(r *syntax.Redirect, in stdin) stdin {
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		if r.Hdoc == nil {
 			return stdin{piped: true, known: true}
 		}
 		var b wordBuilder
-		quoted := len(expandWords(r.Word)) == 1 && r.Word.Lit() == "" || strings.ContainsRune(r.Word.Lit(), '\\')
+		quoted := len(w.expand(r.Word)) == 1 && r.Word.Lit() == "" || strings.ContainsRune(r.Word.Lit(), '\\')
 		if quoted {
 			for _, p := range r.Hdoc.Parts {
 				if l, ok := p.(*syntax.Lit); ok {
@@ -52,7 +67,7 @@ func (w *walker) piped(st *syntax.Stmt) stdin {
 	}
 	var words []word
 	for _, a := range call.Args {
-		words = append(words, expandWords(a)...)
+		words = append(words, w.expand(a)...)
 	}
 	if len(words) == 1 && words[0].text == "cat" {
 		for _, r := range st.Redirs {
@@ -96,8 +111,11 @@ func (w *walker) redirect(r *syntax.Redirect, dirs cwd) {
 	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
 		return
 	case syntax.DplIn, syntax.DplOut:
-		if descriptor(r.Word.Lit()) {
+		if descriptor(r.Word) {
 			return
+		}
+		if !plainLiteral(r.Word) {
+			w.twiceExpanded(r.Word)
 		}
 		if r.Op == syntax.DplIn {
 			kind = partRead
@@ -107,7 +125,11 @@ func (w *walker) redirect(r *syntax.Redirect, dirs cwd) {
 	default:
 		// >, >>, >|, &>, &>> and <> write.
 	}
-	words := expandWords(r.Word)
+	words := w.expand(r.Word)
+	if len(words) == 0 {
+		w.fault("a redirection has no target")
+		words = []word{unknownWord()}
+	}
 	to := words[0]
 	if len(words) == 1 && to.sure() && to.text == "/dev/null" {
 		return
@@ -123,9 +145,31 @@ func (w *walker) redirect(r *syntax.Redirect, dirs cwd) {
 	}
 }
 
-func descriptor(s string) bool {
-	s = strings.TrimSuffix(s, "-")
-	return strings.Trim(s, "0123456789") == ""
+// descriptor reports whether the word after >& or <& is a descriptor as
+// written: digits, a dash, or both.
+func descriptor(w *syntax.Word) bool {
+	return plainLiteral(w) && descriptorText.MatchString(w.Parts[0].(*syntax.Lit).Value)
+}
+
+var descriptorText = regexp.MustCompile(`^([0-9]+-?|-)$`)
+
+// plainLiteral reports whether a word is one piece of text without quotes and
+// backslashes.
+func plainLiteral(w *syntax.Word) bool {
+	if len(w.Parts) != 1 {
+		return false
+	}
+	l, ok := w.Parts[0].(*syntax.Lit)
+	return ok && l.Value != "" && !strings.Contains(l.Value, `\`)
+}
+
+// twiceExpanded is the word after >& and <&: bash expands what it became once
+// more, so that quoted text runs.
+func (w *walker) twiceExpanded(r *syntax.Word) {
+	w.fault("the shell expands the quoted or computed word after >& or <& twice")
+	for _, a := range w.expand(r) {
+		w.suspect(strings.ReplaceAll(a.text, string(opaqueMark), " "))
+	}
 }
 
 // targets places one file word in every directory it may be relative to.

@@ -1,6 +1,9 @@
 package permission
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // shell handles bash and its kin.
 func (w *walker) shell(p *part, args []word, dirs cwd, in stdin) {
@@ -53,16 +56,19 @@ func (w *walker) scriptFile(p *part, args []word, dirs cwd, in stdin) {
 		p.doubt = "the script it runs is only known at run time"
 	case args[0].text == "/dev/stdin" || args[0].text == "/dev/fd/0" || args[0].text == "/proc/self/fd/0":
 		w.fromInput(p, dirs, in)
+	case strings.HasPrefix(path.Clean(args[0].text), "/dev/") || strings.HasPrefix(path.Clean(args[0].text), "/proc/"):
+		in.known = false
+		w.fromInput(p, dirs, in)
 	}
 }
 
 func (w *walker) fromInput(p *part, dirs cwd, in stdin) {
 	if in.known {
-		w.nestedScript(p, plainWord(in.text), dirs)
+		w.nestedFrom(p, plainWord(in.text), dirs, true)
 		return
 	}
 	p.doubt = "the script it reads from standard input is not known"
-	w.suspect(in.text)
+	w.suspect(in.text + "\n" + in.other)
 }
 
 func (w *walker) trap(p *part, args []word, dirs cwd) {

@@ -35,6 +35,8 @@ type part struct {
 	cmd  command
 	// parent is the wrapper this command was found in.
 	parent *part
+	// fed: it came in on the parent's standard input, not from its words.
+	fed bool
 	// transparent wrappers add nothing and need no rule of their own.
 	transparent bool
 	// wraps: the command starts others, which are parts of their own.
@@ -74,6 +76,8 @@ type script struct {
 	// tails are commands wrapped too deeply to be taken apart.
 	tails  []command
 	linked bool
+	// opened are the files of the command at hand that were looked at.
+	opened map[touchKey]bool
 	// watch: some rule is about files, so the files of commands matter.
 	watch bool
 	depth int
@@ -113,6 +117,12 @@ func (s *script) fault(format string, args ...any) {
 // script analyses text as a shell script, at the top or inside -c, eval and
 // the like.
 func (s *script) script(text string, dirs cwd, parent *part) flow {
+	return s.scriptFrom(text, dirs, parent, false)
+}
+
+// scriptFrom is script; fed says that the parent reads it from its standard
+// input.
+func (s *script) scriptFrom(text string, dirs cwd, parent *part, fed bool) flow {
 	if reason := scriptFault(text); reason != "" {
 		s.fault("%s", reason)
 	}
@@ -124,7 +134,11 @@ func (s *script) script(text string, dirs cwd, parent *part) flow {
 	if parserTrap(text) {
 		s.fault("the command contains something that shells read differently")
 	}
-	if len(text) > maxParseBytes || parserTrap(text) {
+	deep := brackets(text) > maxBrackets
+	if deep {
+		s.fault("the command's brackets nest more than %d deep", maxBrackets)
+	}
+	if deep || len(text) > maxParseBytes || parserTrap(text) {
 		s.suspect(text)
 		return stay(cwd{""})
 	}
@@ -140,7 +154,7 @@ func (s *script) script(text string, dirs cwd, parent *part) flow {
 	}
 	s.depth++
 	defer func() { s.depth-- }()
-	w := &walker{script: s, source: text, parent: parent}
+	w := &walker{script: s, source: text, parent: parent, fed: fed}
 	return w.stmts(file.Stmts, dirs)
 }
 

@@ -16,7 +16,18 @@ const maxBraceWords = 256
 
 // expandWords turns one parsed word into the words it becomes: braces first,
 // as bash does.
-func expandWords(w *syntax.Word) []word {
+func expandWords(w *syntax.Word) []word { return expandUpTo(w, maxBraceWords) }
+
+// expand is expandWords within what the call has left.
+func (s *script) expand(w *syntax.Word) []word {
+	left := maxWords - s.places.work.words
+	out := expandUpTo(w, min(maxBraceWords, max(left, 0)+1))
+	s.places.work.words += len(out) - 1
+	s.places.work.spend(len(out))
+	return out
+}
+
+func expandUpTo(w *syntax.Word, limit int) []word {
 	if !mayHaveBraces(w) {
 		return []word{buildWord(w.Parts)}
 	}
@@ -27,11 +38,14 @@ func expandWords(w *syntax.Word) []word {
 	if !syntax.SplitBraces(split) {
 		return []word{buildWord(w.Parts)}
 	}
-	if braceCount(split.Parts) > maxBraceWords {
+	if braceCount(split.Parts) > limit {
 		return []word{unknownWord()}
 	}
 	var out []word
-	for _, e := range expand.Braces(split) {
+	for e, err := range expand.BracesSeq(nil, split) {
+		if err != nil || len(out) >= limit {
+			return []word{unknownWord()}
+		}
 		// The empty alternative of {rm,} leaves no word behind.
 		if w := buildWord(e.Parts); w.text != "" || hasQuotes(e.Parts) {
 			out = append(out, w)
@@ -163,6 +177,9 @@ func (b *wordBuilder) globChar(r rune, op opcode) {
 	b.w.open = b.w.open || b.first()
 	b.w.glob = true
 	b.text.WriteRune(r)
+	if n := len(b.seq); op == opStar && n > 0 && b.seq[n-1].op == opStar {
+		return // ** means what * does
+	}
 	b.seq = append(b.seq, token{op: op})
 }
 

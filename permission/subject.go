@@ -27,12 +27,12 @@ func (s commandSubject) forbids(r *compiled) answer {
 		// A pattern that can't be read as a command may have meant anything.
 		return max(found, maybe)
 	}
-	found = max(found, r.cmd.forbids(s.part.cmd))
+	found = max(found, r.cmd.forbids(s.part.cmd, s.places.work))
 	for _, c := range s.part.forms {
-		found = max(found, r.cmd.forbids(c))
+		found = max(found, r.cmd.forbids(c, s.places.work))
 	}
 	for _, c := range s.part.inner {
-		if found == no && r.cmd.forbidsTail(c) != no {
+		if found == no && r.cmd.forbidsTail(c, s.places.work) != no {
 			found = maybe
 		}
 	}
@@ -58,6 +58,9 @@ func (s commandSubject) forbidsFiles(r *compiled) answer {
 			found = max(found, maybe)
 		default:
 			found = max(found, r.path.forbids(t.target, s.places))
+			if t.target.unsure && !t.target.loose {
+				found = max(found, maybe)
+			}
 		}
 	}
 	return found
@@ -73,9 +76,10 @@ func (s commandSubject) permits(r *compiled) bool {
 	if r.cmd == nil || s.part.bareOnly {
 		return false
 	}
-	for p := s.part.parent; p != nil; p = p.parent {
-		// An exact rule for a wrapper spells what is inside it too.
-		if r.cmd.exact && p.covered(r) {
+	for child := s.part; child.parent != nil && !child.fed; child = child.parent {
+		// An exact rule for a wrapper spells what is inside it too, but not
+		// what comes in on its standard input.
+		if r.cmd.exact && child.parent.covered(r) {
 			return true
 		}
 	}

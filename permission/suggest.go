@@ -101,7 +101,7 @@ func (e *evaluation) pathOverlap(a pathGlob, deny *pathPattern) bool {
 	for _, mine := range a.spellings(e.places) {
 		for _, d := range deny.globs {
 			for _, theirs := range d.spellings(e.places) {
-				if mine.absolute().meets(theirs.absolute(), '/') {
+				if mine.absolute.meets(theirs.absolute, '/') {
 					return true
 				}
 			}

@@ -13,6 +13,7 @@ type walker struct {
 	*script
 	source string
 	parent *part
+	fed    bool // the script is the parent's standard input
 	depth  int
 }
 
@@ -29,6 +30,7 @@ type stdin struct {
 	piped bool
 	text  string // the text, when it is known
 	known bool
+	other string // what other descriptors are given
 }
 
 func (w *walker) stmt(st *syntax.Stmt, dirs cwd, in stdin) flow {
@@ -106,13 +108,13 @@ func (w *walker) command(c syntax.Command, dirs cwd, in stdin) flow {
 // follows.
 func (w *walker) coproc(c *syntax.CoprocClause, dirs cwd, in stdin) {
 	if c.Name != nil {
-		words := expandWords(c.Name)
+		words := w.expand(c.Name)
 		switch cmd := c.Stmt.Cmd.(type) {
 		case nil:
 			w.run(&part{kind: partCommand, text: w.text(c.Name), cmd: command{words: words}}, dirs, in)
 		case *syntax.CallExpr:
 			for _, a := range cmd.Args {
-				words = append(words, expandWords(a)...)
+				words = append(words, w.expand(a)...)
 			}
 			w.run(&part{kind: partCommand, text: w.text(c), cmd: command{words: words}}, dirs, in)
 		}
@@ -288,7 +290,7 @@ func (w *walker) text(n syntax.Node) string {
 
 func (w *walker) add(p *part) *part {
 	if p.parent == nil {
-		p.parent = w.parent
+		p.parent, p.fed = w.parent, w.fed
 	}
 	w.parts = append(w.parts, p)
 	return p
@@ -337,7 +339,7 @@ func (w *walker) call(c *syntax.CallExpr, dirs cwd, in stdin) flow {
 	}
 	for _, arg := range c.Args {
 		w.nested(arg, dirs)
-		p.cmd.words = append(p.cmd.words, expandWords(arg)...)
+		p.cmd.words = append(p.cmd.words, w.expand(arg)...)
 	}
 	if len(p.cmd.words) == 0 {
 		p.kind = partStatement

@@ -50,7 +50,7 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 	case wrapped:
 		w.wrapper(p, spec, args, dirs, in)
 	case !dataPrograms[name]:
-		p.suffixes()
+		w.suffixes(p)
 		w.hints(p)
 	}
 	if p.hazard != "" {
@@ -79,7 +79,11 @@ func (w *walker) hints(p *part) {
 }
 
 // suffixes marks every tail of the words as a command the program may run.
-func (p *part) suffixes() {
+func (w *walker) suffixes(p *part) {
+	if !w.places.work.within(&w.places.work.inner, len(p.cmd.words), maxInner) {
+		w.tails = append(w.tails, p.cmd)
+		return
+	}
 	for i := 1; i < len(p.cmd.words); i++ {
 		p.inner = append(p.inner, p.cmd.from(i))
 	}
@@ -96,7 +100,9 @@ func (w *walker) child(p *part, c command, dirs cwd, in stdin) {
 }
 
 // nestedScript analyses text that p will run as a script.
-func (w *walker) nestedScript(p *part, text word, dirs cwd) {
+func (w *walker) nestedScript(p *part, text word, dirs cwd) { w.nestedFrom(p, text, dirs, false) }
+
+func (w *walker) nestedFrom(p *part, text word, dirs cwd, fed bool) {
 	p.wraps = true
 	if !text.sure() {
 		p.doubt = "the script it runs is only known at run time"
@@ -106,7 +112,7 @@ func (w *walker) nestedScript(p *part, text word, dirs cwd) {
 	if strings.TrimSpace(text.text) == "" {
 		return
 	}
-	w.script.script(text.text, dirs, p)
+	w.scriptFrom(text.text, dirs, p, fed)
 }
 
 func (w *walker) joined(p *part, args []word, dirs cwd) {
@@ -139,7 +145,7 @@ func (w *walker) findExec(p *part, args []word, dirs cwd) {
 		if strings.HasSuffix(args[i].text, "dir") {
 			where = cwd{""}
 		}
-		w.child(p, command{words: args[i+1 : end]}, where, stdin{piped: true})
+		w.child(p, command{words: filledIn(args[i+1 : end])}, where, stdin{piped: true})
 		i = end
 	}
 }
@@ -202,7 +208,7 @@ func (w *walker) wrapper(p *part, spec wrapSpec, args []word, dirs cwd, in stdin
 		if len(rest) == 0 || !slices.Contains(spec.subs, rest[0].text) {
 			w.scripts(p, spec, args, dirs)
 			if slices.ContainsFunc(args, func(a word) bool { return slices.Contains(spec.subs, a.text) }) {
-				p.suffixes()
+				w.suffixes(p)
 			}
 			return
 		}
@@ -219,12 +225,19 @@ func (w *walker) wrapper(p *part, spec wrapSpec, args []word, dirs cwd, in stdin
 		w.joined(p, cutParallel(inner), dirs)
 	case len(inner) > 0:
 		w.innerCommand(p, spec, inner, dirs, in)
+	case in.piped && len(w.parts) == before && !spec.transparent && !readsNoScript[p.cmd.name()]:
+		// Without a command most of them start a shell.
+		w.fromInput(p, dirs, in)
 	}
 	p.transparent = spec.transparent && sure && len(w.parts) > before && p.addsNothing()
 	if !sure || p.cmd.name() == "xargs" || p.cmd.name() == "parallel" {
-		p.suffixes()
+		w.suffixes(p)
 	}
 }
+
+// readsNoScript are the wrappers that, without a command, leave their standard
+// input alone or take it for data.
+var readsNoScript = set("env xargs exec ionice npm yarn script just ansible expect")
 
 // addsNothing checks that a transparent wrapper is the real one and writes no
 // file of its own.
@@ -258,10 +271,35 @@ func (w *walker) innerCommand(p *part, spec wrapSpec, inner []word, dirs cwd, in
 		}
 	}
 	c.words = slices.Clone(inner)
+	if fillsIn[p.cmd.name()] {
+		c.words = filledIn(c.words)
+	}
 	if p.cmd.name() == "xargs" {
 		c.words = append(c.words, word{text: string(opaqueMark), possible: sequence{{op: opDeep}}, subst: true, open: true})
 	}
 	w.child(p, c, dirs, in)
+}
+
+// fillsIn are the wrappers that put what they find in place of {}.
+var fillsIn = set("xargs parallel watchexec entr")
+
+// filledIn are the words with {} as something that is not known yet.
+func filledIn(words []word) []word {
+	out := slices.Clone(words)
+	for i, a := range out {
+		if !strings.Contains(a.text, "{}") {
+			continue
+		}
+		var b wordBuilder
+		for n, piece := range strings.Split(a.text, "{}") {
+			if n > 0 {
+				b.unknown(true)
+			}
+			b.literal(piece)
+		}
+		out[i] = b.done()
+	}
+	return out
 }
 
 // scripts analyses the options that carry a script.

@@ -162,6 +162,7 @@ var wrappers = map[string]wrapSpec{
 	"ansible":   {values: "mi", scripts: []string{"-a", "--args"}, skip: 99},
 	"expect":    {scripts: []string{"-c"}, skip: 99},
 	"at":        {skip: 99},
+	"batch":     {skip: 99},
 	"sg":        {skip: 1, scripts: []string{"-c"}},
 	"newgrp":    {skip: 99},
 	"hyperfine": {values: "wmMrLS", long: []string{"warmup", "runs", "parameter-list"}, joined: true, scripts: []string{"-p", "--prepare", "-s", "--setup", "-c", "--cleanup"}},
