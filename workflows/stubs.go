@@ -14,8 +14,9 @@ import (
 const (
 	heartbeatTimeout = 10 * time.Second
 	modelTimeout     = 15 * time.Minute
-	// recordTimeout is for activities that only write to the store.
-	recordTimeout = time.Minute
+	// recordTimeout is for activities that only write to the store. A worker that is killed with one, and a task that
+	// Temporal loses on its way, cost a run this much time; a write that takes longer is simply tried again.
+	recordTimeout = 15 * time.Second
 	// toolMargin is added to a tool's own limit, so that the tool's own message about it is what the model sees.
 	toolMargin         = 15 * time.Minute
 	defaultToolTimeout = activities.DefaultToolTimeout

@@ -38,9 +38,10 @@ var crashRules = []string{
 
 // writePoint is a moment at which a process is killed while a call is carried out, and what is right after it.
 type writePoint struct {
-	name  string
-	point activities.Point
-	tool  string
+	name    string
+	point   activities.Point
+	tool    string
+	rejects bool // a person rejects the call; else two approve it
 	// unknown: a person is asked about the outcome, and answers so.
 	unknown interaction.Action
 	told    string
@@ -55,6 +56,7 @@ const (
 // writePoints are all of them, in the order in which a call passes them. What is not known to have happened is
 // asked; what a person doesn't have repeated happens at most once.
 var writePoints = []writePoint{
+	{name: "run stored", point: activities.PointRunStored, tool: "effect", told: did, times: 1},
 	{name: "turn stored", point: activities.PointTurnStored, tool: "effect", told: did, times: 1},
 	{name: "before the claim", point: activities.PointBeforeClaim, tool: "effect", told: did, times: 1},
 	{name: "claimed", point: activities.PointClaimed, tool: "effect", unknown: interaction.ActionApprove, told: did, times: 1},
@@ -62,6 +64,8 @@ var writePoints = []writePoint{
 	{name: "effect done", point: activities.PointEffectDone, tool: "effect", unknown: interaction.ActionSkip, told: notKnown, times: 1},
 	{name: "result stored", point: activities.PointResultStored, tool: "effect", told: did, times: 1},
 	{name: "result reported", point: pointResultReported, tool: "effect", told: did, times: 1},
+	{name: "answer stored", point: activities.PointAnswerStored, tool: "effect", rejects: true, told: "(reviewer-1) rejected this call", times: 0},
+	{name: "end stored", point: activities.PointEndStored, tool: "effect", told: did, times: 1},
 	{name: "effect begun, idempotent", point: pointSafeBegun, tool: "safe", told: `did {"n":2}`, times: 2},
 }
 
@@ -78,17 +82,32 @@ func (p writePoint) approach(c *crash) crashing {
 	c.t.Helper()
 	x := crashing{writePoint: p, crash: c, input: p.tool + " at " + p.name}
 	x.run = c.begin(x.input)
-	if p.point == activities.PointTurnStored {
+	if p.beforeAsking() {
 		c.reaches(p.point)
 		return x
 	}
-	asked := c.Waits(x.run.RunID, 1)
-	c.says(interaction.ActionApprove, asked[0].ID, reviewer1, reviewer2)
+	x.answer()
 	c.reaches(p.point)
 	if n := c.reported(x.run.Workflow); (n == 3) != (p.point == pointResultReported) {
 		c.t.Errorf("at %s, Temporal has the results of %d activities", p.name, n)
 	}
 	return x
+}
+
+// beforeAsking reports whether nobody can have answered when the point is reached.
+func (p writePoint) beforeAsking() bool {
+	return p.point == activities.PointRunStored || p.point == activities.PointTurnStored
+}
+
+// answer answers the first question.
+func (x crashing) answer() {
+	x.t.Helper()
+	asked := x.Waits(x.run.RunID, 1)[0]
+	if x.rejects {
+		x.says(interaction.ActionReject, asked.ID, reviewer1)
+		return
+	}
+	x.says(interaction.ActionApprove, asked.ID, reviewer1, reviewer2)
 }
 
 // reported counts the activities whose result is in a workflow's history.
@@ -103,9 +122,8 @@ func (c *crash) reported(workflowID string) int {
 func (x crashing) after() {
 	x.t.Helper()
 	kinds := []interaction.Kind{interaction.KindPermission}
-	if x.point == activities.PointTurnStored {
-		asked := x.Waits(x.run.RunID, 1)
-		x.says(interaction.ActionApprove, asked[0].ID, reviewer1, reviewer2)
+	if x.beforeAsking() {
+		x.answer()
 	}
 	if x.unknown != "" {
 		kinds = append(kinds, interaction.KindOutcomeUnknown)
@@ -121,6 +139,7 @@ func (x crashing) after() {
 		}
 	}
 	x.completes(x.run.RunID, x.told, x.times)
+	x.Closed(x.run.Workflow) // in Temporal too
 	if got := x.asked(x.run.RunID); !slices.Equal(got, kinds) {
 		x.t.Errorf("after %s: asked %v, want %v", x.name, got, kinds)
 	}
