@@ -2,6 +2,7 @@ package permission
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -279,4 +280,26 @@ func (o object) named(name string) (exact, variants []any) {
 		}
 	}
 	return exact, variants
+}
+
+// oddIn looks at the decoded texts and names: an escape hides what the raw
+// text does not show.
+func oddIn(v any) string {
+	switch v := v.(type) {
+	case object:
+		for _, m := range v {
+			if odd := cmp.Or(oddText(m.name, ""), oddIn(m.value)); odd != "" {
+				return odd
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if odd := oddIn(e); odd != "" {
+				return odd
+			}
+		}
+	case string:
+		return oddText(v, "\t\n")
+	}
+	return ""
 }

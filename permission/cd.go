@@ -5,6 +5,15 @@ import (
 	"strings"
 )
 
+// setsHome notices assignments that change what ~ and cd mean.
+func (w *walker) setsHome(a word) {
+	name, _, _ := strings.Cut(a.text, "=")
+	switch strings.TrimSuffix(name, "+") {
+	case "HOME", "CDPATH", "PWD", "OLDPWD":
+		w.fault("the command changes %s, and with it what ~ and cd mean", name)
+	}
+}
+
 // moved follows cd.
 func (w *walker) moved(p *part, dirs cwd) flow {
 	words := p.cmd.words
@@ -31,6 +40,9 @@ func (w *walker) moved(p *part, dirs cwd) flow {
 			moved = moved.plus(cwd{""})
 		default:
 			moved = moved.plus(cwd{path.Join(dir, to)})
+			if strings.Contains(to, "..") && w.places.walked(dir+"/"+to) != w.places.walked(path.Join(dir, to)) {
+				moved = moved.plus(cwd{""})
+			}
 		}
 	}
 	return flow{moved, moved.plus(dirs)}

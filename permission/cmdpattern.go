@@ -26,6 +26,8 @@ type cmdAlt struct {
 	whole bool
 	// assigns is how many leading words are literal NAME=value.
 	assigns int
+	// literal: it quotes a character that the shell would expand.
+	literal bool
 }
 
 var (
@@ -39,6 +41,7 @@ var (
 type cmdPiece struct {
 	r      rune
 	quoted bool // inside quotes or escaped
+	inside bool // inside quotes
 	word   bool // the blank between two words
 }
 
@@ -85,7 +88,7 @@ func lexCmd(s string) ([]cmdPiece, error) {
 			if i++; i == len(rs) {
 				return nil, errEscape
 			}
-			out = append(out, cmdPiece{r: rs[i], quoted: true})
+			out = append(out, cmdPiece{r: rs[i], quoted: true, inside: quote != 0})
 		case quote != 0 && r == quote:
 			quote = 0
 		case quote == 0 && (r == '\'' || r == '"'):
@@ -101,7 +104,7 @@ func lexCmd(s string) ([]cmdPiece, error) {
 		case quote == 0 && strings.ContainsRune(";&|<>\n", r):
 			return nil, errCmdOperator
 		case quote != 0 && r != '*':
-			out = append(out, cmdPiece{r: r, quoted: true})
+			out = append(out, cmdPiece{r: r, quoted: true, inside: true})
 		default:
 			out = append(out, cmdPiece{r: r})
 		}
@@ -183,7 +186,7 @@ func cmdTokens(pieces []cmdPiece, wide bool) sequence {
 		case p.is('?') && wide:
 			q = append(q, token{op: opOne})
 		default:
-			q = append(q, token{op: opLit, r: p.r})
+			q = append(q, token{op: opLit, r: p.r, quoted: p.inside})
 		}
 	}
 	return q
@@ -205,6 +208,7 @@ func cmdVariants(q sequence, prefix, wide bool) []sequence {
 
 func newCmdAlt(q sequence) cmdAlt {
 	a := cmdAlt{seq: q, assigns: leadingAssigns(q)}
+	a.literal = slices.ContainsFunc(q, func(t token) bool { return t.quoted && strings.ContainsRune("*?[~", t.r) })
 	end := slices.IndexFunc(q, func(t token) bool { return t.op == opLit && t.r == wordSep })
 	if end < 0 {
 		end = len(q)
@@ -279,7 +283,12 @@ func isAssign(s string) bool {
 // included: those must be spelled by the rule.
 func (p *cmdPattern) permits(c command) bool {
 	subject := c.subject(true)
+	expands := slices.ContainsFunc(c.words, func(w word) bool { return w.glob || w.tilde })
 	for _, a := range p.alts {
+		if a.literal && expands {
+			// A quoted * is the character, not the files it would expand to.
+			continue
+		}
 		if a.assigns == len(c.assigns) && a.seq.match(subject, 0) {
 			return true
 		}

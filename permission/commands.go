@@ -126,9 +126,9 @@ func (e *evaluation) refuse(r *compiled, p *part) {
 func (e *evaluation) subjectOf(p *part) subject {
 	switch p.kind {
 	case partRead:
-		return pathSubject{readTool, p.target, e.places}
+		return pathSubject{readTool, p.target, e.places, false}
 	case partWrite:
-		return pathSubject{writeTool, p.target, e.places}
+		return pathSubject{writeTool, p.target, e.places, len(p.touches) > 0}
 	case partCommand, partStatement:
 		return commandSubject{e.call.Tool, p, e.places}
 	default:

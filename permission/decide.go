@@ -149,7 +149,7 @@ func (e *evaluation) files() {
 			e.res = v
 		}
 		e.notePath(t)
-		e.judge(pathSubject{e.call.Tool, t, e.places}, nil, t.fault, v)
+		e.judge(pathSubject{e.call.Tool, t, e.places, false}, nil, t.fault, v)
 	}
 }
 
@@ -226,7 +226,7 @@ func (e *evaluation) others() {
 	e.res = canonical(e.args.members)
 	fault := ""
 	if e.call.Tool.Consent != ConsentNever {
-		if odd := oddText(e.res, ""); odd != "" {
+		if odd := oddIn(e.args.members); odd != "" {
 			fault = "the arguments contain " + odd
 		}
 	}

@@ -1,6 +1,9 @@
 package permission
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // finish works out what a deny and an allow need to know about a command.
 func (w *walker) finish(p *part, dirs cwd) {
@@ -15,6 +18,7 @@ func (w *walker) finish(p *part, dirs cwd) {
 				p.plain = &rest
 			}
 		}
+		w.gitAliases(p, rest, skipped)
 		for _, dir := range dirs {
 			if dir == "" && p.hazard == "" {
 				p.hazard = "git runs in a directory that is not known"
@@ -73,4 +77,25 @@ func shown(s string) string {
 		}
 	}
 	return quoteShown(string(out))
+}
+
+// gitAliases adds what an alias given in the same command stands for.
+func (w *walker) gitAliases(p *part, rest command, skipped int) {
+	for _, a := range p.cmd.words[1 : skipped+1] {
+		if strings.HasPrefix(a.text, "--config-env") {
+			p.doubt = "a setting of git comes from a variable"
+		}
+		name, value, ok := strings.Cut(strings.TrimPrefix(a.text, "-c"), "=")
+		if !ok || !strings.HasPrefix(foldString(strings.TrimSpace(name)), "alias.") {
+			continue
+		}
+		form := command{words: []word{p.cmd.words[0]}}
+		for f := range strings.FieldsSeq(value) {
+			form.words = append(form.words, plainWord(f))
+		}
+		if len(rest.words) > 2 {
+			form.words = append(form.words, rest.words[2:]...)
+		}
+		p.forms = append(p.forms, form)
+	}
 }

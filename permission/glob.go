@@ -40,6 +40,8 @@ type token struct {
 	r      rune
 	ranges []runeRange
 	negate bool
+	// quoted: a rule quotes this literal.
+	quoted bool
 }
 
 // sequence is one alternative of a pattern, braces already expanded.

@@ -39,15 +39,20 @@ var hazardFlags = map[string]flagSet{
 		"alt-svc"}, short: "oOKTcDJ", valued: "AbCdeEFhHmPQrtuUwxXyYz"},
 	"wget": {long: []string{"output-document", "output-file", "append-output", "directory-prefix", "execute",
 		"use-askpass", "save-cookies", "config"}, short: "OoaPe", valued: "iBtTwQUDARlIX"},
-	"rsync": {long: []string{"rsh", "rsync-path", "log-file"}, short: "e", valued: "fTBM"},
-	"scp":   {short: "SoF", valued: "ciJlPXD"},
-	"zip":   {long: []string{"unzip-command", "test"}, short: "T", valued: "bntPsi"},
-	"split": {long: []string{"filter"}, valued: "abCln"},
-	"bat":   {long: []string{"pager"}},
-	"fd":    {long: []string{"exec", "exec-batch"}, short: "xX", valued: "dtecEjSoCg"},
-	"tree":  {short: "o", valued: "LPI"},
-	"yq":    {long: []string{"inplace"}, short: "i"},
-	"less":  {long: []string{"log-file", "LOG-FILE"}, short: "oOkT", valued: "bDhjpPtxyz"},
+	"rsync":     {long: []string{"rsh", "rsync-path", "log-file"}, short: "e", valued: "fTBM"},
+	"scp":       {short: "SoF", valued: "ciJlPXD"},
+	"zip":       {long: []string{"unzip-command", "test"}, short: "T", valued: "bntPsi"},
+	"split":     {long: []string{"filter"}, valued: "abCln"},
+	"bat":       {long: []string{"pager"}},
+	"fd":        {long: []string{"exec", "exec-batch"}, short: "xX", valued: "dcEjSC"},
+	"mapfile":   {short: "C", valued: "dnOsuc"},
+	"readarray": {short: "C", valued: "dnOsuc"},
+	"compgen":   {short: "CWF", valued: "oAGPSX"},
+	"complete":  {short: "CWF", valued: "oAGPSX"},
+	"bind":      {short: "xf", valued: "mqur"},
+	"tree":      {short: "o", valued: "LPI"},
+	"yq":        {long: []string{"inplace"}, short: "i"},
+	"less":      {long: []string{"log-file", "LOG-FILE"}, short: "oOkT", valued: "bDhjpPtxyz"},
 }
 
 // sameFlags are other names of a program in the table.
@@ -59,7 +64,13 @@ var sameFlags = map[string]string{
 
 // gitFlags are the flags of git's subcommands that execute or write.
 var gitFlags = flagSet{long: []string{"output", "output-directory", "open-files-in-pager", "upload-pack", "receive-pack", "exec",
-	"ext-diff", "extcmd", "template", "config"}, short: "O", valued: "SGLUnmFCMBbutX"}
+	"ext-diff", "extcmd", "template", "config", "index-output", "export-marks", "separate-git-dir"}, short: "O"}
+
+// gitValued are, by subcommand, the letters that swallow the rest of their
+// cluster; where none is known, every letter is looked at.
+var gitValued = map[string]string{"diff": "SGLU", "log": "SGLU", "show": "SGLU", "diff-tree": "SGLU", "diff-index": "SGLU",
+	"diff-files": "SGLU", "reflog": "SGLU", "whatchanged": "SGLU", "stash": "SGLUm", "grep": "eABCmf", "rebase": "sXC",
+	"clone": "obj", "difftool": "tSGLU", "push": "o", "pull": "sX", "fetch": "jo"}
 
 // gitOpen are the subcommands for which an unknown word could be such a flag.
 var gitOpen = []string{"diff", "log", "show", "grep", "fetch", "pull", "push", "clone", "ls-remote", "format-patch",
@@ -70,7 +81,7 @@ var gitOpen = []string{"diff", "log", "show", "grep", "fetch", "pull", "push", "
 var gitRunners = map[string]bool{"bisect": true, "submodule": true, "filter-branch": true, "difftool": true, "mergetool": true}
 
 // gitAlways are subcommands no wildcard covers.
-var gitAlways = set("shell daemon instaweb web--browse send-email cvsserver filter-branch credential upload-archive hook")
+var gitAlways = set("shell daemon instaweb web--browse send-email cvsserver filter-branch credential upload-archive hook fast-import")
 
 // gitRemotes are the subcommands that take the address of a repository.
 var gitRemotes = set("clone fetch pull push ls-remote remote submodule archive fetch-pack send-pack subtree")
@@ -183,6 +194,7 @@ func (f flagSet) has(arg string) bool {
 var gitGlobals = map[string]bool{
 	"-c": true, "-C": true, "--git-dir": true, "--work-tree": true, "--namespace": true, "--super-prefix": true,
 	"--config-env": true, "--exec-path": false, "--attr-source": true, "--list-cmds": false,
+	"--shallow-file": true,
 }
 
 var gitHarmless = map[string]bool{"--no-pager": true, "-P": true, "--no-optional-locks": true, "--literal-pathspecs": true}
@@ -229,13 +241,20 @@ func gitHazard(c command) string {
 		return "git " + sub + " runs the commands it is given"
 	}
 	extra := gitFlags
+	extra.valued = gitValued[sub]
 	switch sub {
 	case "rebase":
 		extra.short += "x"
 	case "clone":
 		extra.short += "uc"
-	case "archive", "format-patch", "bundle":
+	case "archive", "format-patch":
 		extra.short += "o"
+	case "bundle":
+		if len(args) > 0 && args[0].text == "create" {
+			return "git bundle create writes a file"
+		}
+	case "checkout-index":
+		extra.long = append(slices.Clone(extra.long), "prefix")
 	case "difftool":
 		extra.short += "x"
 	case "commit", "add", "checkout", "switch", "merge", "tag", "config":

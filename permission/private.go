@@ -22,12 +22,16 @@ var privateNets = func() []netip.Prefix {
 	return out
 }()
 
+// privateNames end the names that by convention stand for this machine or a
+// private network.
+var privateNames = []string{".localhost", ".localdomain", ".internal", ".local", ".svc", ".lan", ".home.arpa", ".intranet"}
+
 // privateHost reports whether the host is this machine, a private network or
 // a cloud's metadata service.
 func privateHost(host string, address bool) bool {
 	if !address {
-		return host == "localhost" || strings.HasSuffix(host, ".localhost") ||
-			host == "localhost.localdomain" || host == "metadata.google.internal" || host == "metadata"
+		// A name without a dot is completed by the machine's own domain.
+		return !strings.Contains(host, ".") || slices.ContainsFunc(privateNames, func(end string) bool { return strings.HasSuffix(host, end) })
 	}
 	a, err := netip.ParseAddr(host)
 	return err != nil || PrivateAddress(a)

@@ -141,7 +141,10 @@ func (w *walker) redirect(r *syntax.Redirect, dirs cwd) {
 		if strings.HasPrefix(t.clean, "/dev/tcp") || strings.HasPrefix(t.clean, "/dev/udp") {
 			t.fault = "the redirection opens a network connection"
 		}
-		w.add(&part{kind: kind, text: w.text(r), target: t})
+		p := w.add(&part{kind: kind, text: w.text(r), target: t})
+		if r.Op == syntax.RdrInOut {
+			p.touches = []touch{{false, t}}
+		}
 	}
 }
 

@@ -6,42 +6,28 @@ import "strings"
 // could execute or write. Anything not recognised as harmless counts.
 func sedHazard(c command) string {
 	const reason = "this sed script may execute commands or touch files (the e, w and r commands and flags)"
+	opts, operands := sedOptions.walk(c.words[1:])
 	given := false
-	var first *word
-	for i := 1; i < len(c.words); i++ {
-		w := c.words[i]
-		script, rest := "", false
-		switch {
-		case strings.HasPrefix(w.text, "--e"):
-			_, script, rest = strings.Cut(w.text, "=")
-		case strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--"):
-			_, script, rest = strings.Cut(w.text, "e")
-			rest = rest && script != ""
-			if strings.HasSuffix(w.text, "e") && i+1 < len(c.words) {
-				script, rest = c.words[i+1].text, true
-				i++
+	for _, o := range opts {
+		switch o.name {
+		case "e", "expression":
+			given = true
+			if !harmlessSed(o.value) {
+				return reason
 			}
-		case strings.HasPrefix(w.text, "--"):
-		default:
-			if first == nil {
-				first = &c.words[i]
-			}
-			continue
-		}
-		if !rest {
-			given = given || strings.HasPrefix(w.text, "--e")
-			continue
-		}
-		given = true
-		if !harmlessSed(script) {
-			return reason
+		case "":
+			return "sed has an option here that is not known"
 		}
 	}
-	if !given && first != nil && !harmlessSed(first.text) {
+	if !given && len(operands) > 0 && !harmlessSed(operands[0].text) {
 		return reason
 	}
 	return ""
 }
+
+var sedOptions = optionSpec{flags: "nEruszibh", values: "efl", optional: "i",
+	long: []string{"expression=", "file=", "line-length=", "quiet", "silent", "debug", "follow-symlinks", "in-place", "posix",
+		"regexp-extended", "separate", "sandbox", "unbuffered", "null-data", "zero-terminated", "help", "version"}}
 
 // harmlessSed accepts scripts made of addresses and the commands that only
 // print, delete and substitute.
@@ -127,7 +113,9 @@ func sedCommand(s string) (string, bool) {
 		// Labels and text run to the end of the line.
 		_, rest, found := strings.Cut(rest, "\n")
 		if c == 'b' || c == 't' || c == 'T' || c == ':' {
-			return rest, !strings.Contains(s, ";") && !strings.Contains(s, "}")
+			// Some versions end a label at a blank, others at the line.
+			label, _, _ := strings.Cut(s[1:], "\n")
+			return rest, !strings.ContainsAny(strings.TrimSpace(label), " \t;}")
 		}
 		return rest, !found
 	case 'y', 's':

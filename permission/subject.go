@@ -102,6 +102,7 @@ type pathSubject struct {
 	tool   Tool
 	target target
 	places *places
+	both   bool // it is written and read
 }
 
 func (s pathSubject) forbids(r *compiled) answer {
@@ -109,7 +110,7 @@ func (s pathSubject) forbids(r *compiled) answer {
 	if s.tool.Kind == KindWrite {
 		general = writeTool
 	}
-	if !r.tool.forbids(s.tool) && !r.tool.forbids(general) {
+	if !r.tool.forbids(s.tool) && !r.tool.forbids(general) && !(s.both && r.tool.forbids(readTool)) {
 		return no
 	}
 	switch {

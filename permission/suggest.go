@@ -130,7 +130,7 @@ func (p *urlPattern) meets(deny *urlPattern) bool {
 }
 
 // neverSuggested are programs whose approval would approve anything.
-var neverSuggested = set(`python python2 python3 pypy perl ruby node nodejs deno bun php lua tclsh wish Rscript R julia irb
+var neverSuggested = set(`python pypy perl ruby node nodejs deno bun php lua tclsh wish Rscript R julia irb
 	ipython osascript awk gawk mawk nawk sh bash dash zsh ksh ash fish csh tcsh pwsh powershell env sudo doas su xargs find
 	fd ssh eval exec source . trap alias npx bunx pnpx uvx tsx ts-node java expect make-shell`)
 
@@ -140,7 +140,7 @@ func commandCandidates(s commandSubject) []string {
 		return nil
 	}
 	name := p.cmd.name()
-	if neverSuggested[name] || strings.HasPrefix(name, "python") || name == "git" && len(p.cmd.words) == 1 {
+	if neverSuggested[strings.TrimRight(name, "0123456789.-")] || name == "git" && bareGit(p.cmd) || dockerRuns(p.cmd) {
 		return nil
 	}
 	var words []string
@@ -148,13 +148,42 @@ func commandCandidates(s commandSubject) []string {
 		if w.dynamic || w.subst {
 			return nil
 		}
-		words = append(words, ruleWord(w.text))
+		words = append(words, wordRule(w))
 	}
 	out := []string{s.tool.Name + "(" + strings.Join(words, " ") + ")"}
 	if n := subcommandWords(p.cmd); n > 0 && p.hazard == "" {
 		out = append(out, s.tool.Name+"("+strings.Join(words[:n], " ")+":*)")
 	}
 	return out
+}
+
+// bareGit reports a git without a subcommand, whatever its options.
+func bareGit(c command) bool {
+	rest, _, _ := gitWords(c)
+	return len(rest.words) < 2
+}
+
+// dockerRuns finds docker compose exec, docker container run and the like.
+func dockerRuns(c command) bool {
+	spec, ok := wrappers[c.name()]
+	return ok && spec.elsewhere && spec.subs != nil &&
+		slices.ContainsFunc(c.words[1:], func(a word) bool { return slices.Contains(spec.subs, a.text) })
+}
+
+// wordRule is ruleWord for a word of a command. What the shell expands is
+// escaped outside quotes: in quotes it would be the character alone.
+func wordRule(w word) string {
+	if !w.glob && !w.tilde {
+		return ruleWord(w.text)
+	}
+	var b strings.Builder
+	for _, r := range w.text {
+		if r <= 0x7f && !isWordByte(byte(r)) && !strings.ContainsRune("@%+=./:~^-", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // ruleWord writes one word so that a rule reads back exactly it.

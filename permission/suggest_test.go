@@ -26,7 +26,7 @@ func TestSuggestions(t *testing.T) {
 		{"bash", arg("command", "ls"), []Rule{askRule(GrantNone)}, nil, false},
 		{"bash", arg("command", "ls"), []Rule{askRule(GrantUser)}, a("bash(ls)"), false},
 		{"bash", arg("command", "go run x.go"), nil, a("bash(go run x.go)"), false},
-		{"bash", arg("command", "npm run a:*"), nil, a(`bash(npm run "a:\*")`), false},
+		{"bash", arg("command", "npm run a:*"), nil, a(`bash(npm run a:\*)`), false},
 		{"file_write", `{"path":"src/a.ts","content":""}`, nil, a("file_write(./src/a.ts)", "file_write(./src/**)"), false},
 		{"file_write", `{"path":"a[1].ts","content":""}`, nil, a(`file_write(./a\[1\].ts)`), false},
 		{"file_write", `{"path":"src/.env","content":""}`, nil, a("file_write(./src/.env)"), false},

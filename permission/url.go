@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,7 @@ type webTarget struct {
 	port          string
 	address       bool
 	user          bool
+	bare          string // decoded, without what follows ; in its segments
 	path, decoded string // cleaned; decoded also has every escape undone
 	fault         string
 	private       bool
@@ -117,16 +119,30 @@ func (t *webTarget) setHost(u *url.URL) {
 	t.private = privateHost(host, address)
 }
 
+// maxEncodings bounds how often a path may be encoded within itself.
+const maxEncodings = 8
+
+// segmentParameters are what many servers drop from a segment.
+var segmentParameters = regexp.MustCompile(`;[^/]*`)
+
 // setPath cleans the path twice over: once with the escapes of ordinary
 // characters undone, once with every escape undone, since servers differ on
 // %2f. A rule must hold for both to allow.
 func (t *webTarget) setPath(escaped string) {
 	plain := decodePath(escaped, true)
 	full := escaped
-	for range 3 {
-		full = decodePath(full, false)
+	for rounds := 0; ; rounds++ {
+		next := decodePath(full, false)
+		if next == full {
+			break
+		}
+		if full = next; rounds == maxEncodings {
+			t.setFault("the URL's path is encoded too many times")
+			break
+		}
 	}
 	t.path, t.decoded = cleanURLPath(plain), cleanURLPath(strings.ReplaceAll(full, `\`, "/"))
+	t.bare = cleanURLPath(segmentParameters.ReplaceAllString(t.decoded, ""))
 	for segment := range strings.SplitSeq(full, "/") {
 		if name, _, ok := strings.Cut(segment, ";"); ok && (name == "." || name == "..") {
 			t.setFault("the URL's path hides a dot segment behind a semicolon")

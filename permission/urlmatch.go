@@ -23,7 +23,7 @@ func (p *urlPattern) forbids(t webTarget) answer {
 	if t.host == "" || p.methods != nil && !p.coversMethod(t.method) || !p.coversHost(t) {
 		return no
 	}
-	for _, file := range []string{t.path, t.decoded} {
+	for _, file := range []string{t.path, t.decoded, t.bare} {
 		for _, form := range []string{file, strings.TrimSuffix(file, "/")} {
 			subject := []rune(foldString(form))
 			if len(subject) == 0 {

@@ -214,6 +214,7 @@ func (w *walker) statement(n syntax.Node, dirs cwd) {
 		p.cmd.words = append(p.cmd.words, plainWord(n.Variant.Value))
 		for _, a := range n.Args {
 			p.cmd.words = append(p.cmd.words, assignWord(a))
+			w.setsHome(assignWord(a))
 		}
 		w.hiddenText(p)
 		w.finish(p, dirs)
@@ -344,6 +345,10 @@ func (w *walker) call(c *syntax.CallExpr, dirs cwd, in stdin) flow {
 	if len(p.cmd.words) == 0 {
 		p.kind = partStatement
 		w.doubtWords(p)
+		for _, a := range p.cmd.assigns {
+			w.hiddenIn(p, a)
+			w.setsHome(a)
+		}
 		w.add(p)
 		return stay(dirs)
 	}

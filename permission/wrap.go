@@ -54,7 +54,14 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 		w.hints(p)
 	}
 	if p.hazard != "" {
+		w.suffixes(p)
 		w.hints(p)
+	}
+	if nameBuiltins[name] {
+		w.hiddenText(p)
+	}
+	for _, a := range p.cmd.assigns {
+		w.hiddenIn(p, a)
 	}
 }
 
@@ -63,18 +70,41 @@ const maxHints = 200
 
 // hints looks for commands spelled inside an argument, such as
 // system("rm x"): whether they run is not known, so a deny there asks.
-func (w *walker) hints(p *part) {
-	for _, a := range p.cmd.words[1:] {
-		if len(p.inner) > maxHints+len(p.cmd.words) || !strings.ContainsAny(a.text, " \t\n(!=;") {
-			continue
-		}
-		found := &script{places: w.places}
-		found.suspect(strings.NewReplacer("=", " ", "!", " ").Replace(a.text))
-		for _, c := range found.suspects[:min(len(found.suspects), maxHints)] {
-			for i := range c.words[:min(len(c.words), maxHints)] {
-				p.inner = append(p.inner, c.from(i))
+func (w *walker) hints(p *part) { w.hintsIn(p, p.cmd.words[1:]) }
+
+func (w *walker) hintsIn(p *part, words []word) {
+	for _, a := range words {
+		texts := []string{a.text}
+		if len(a.text) > 2 && a.text[0] == '-' && a.text[1] != '-' {
+			// A value may be glued to an option's letter.
+			for at := 2; at < min(len(a.text), 6); at++ {
+				texts = append(texts, strings.ToValidUTF8(a.text[at:], ""))
 			}
 		}
+		for _, text := range texts {
+			if len(p.inner) > maxHints+len(p.cmd.words) || !strings.ContainsAny(text, " \t\n(!=;") {
+				continue
+			}
+			w.hint(p, text)
+		}
+	}
+}
+
+func (w *walker) hint(p *part, text string) {
+	found := &script{places: w.places}
+	found.suspect(strings.NewReplacer("=", " ", "!", " ", "$", " ").Replace(text))
+	for _, c := range found.suspects[:min(len(found.suspects), maxHints)] {
+		for i := range c.words[:min(len(c.words), maxHints)] {
+			p.inner = append(p.inner, c.from(i))
+		}
+	}
+}
+
+// hiddenIn looks for a substitution in text that the shell may evaluate later,
+// as a subscript or a prompt.
+func (w *walker) hiddenIn(p *part, a word) {
+	if strings.Contains(a.text, "$(") || strings.Contains(a.text, "`") {
+		w.hint(p, a.text)
 	}
 }
 
@@ -145,7 +175,11 @@ func (w *walker) findExec(p *part, args []word, dirs cwd) {
 		if strings.HasSuffix(args[i].text, "dir") {
 			where = cwd{""}
 		}
-		w.child(p, command{words: filledIn(args[i+1 : end])}, where, stdin{piped: true})
+		words := filledIn(args[i+1 : end])
+		if p.cmd.name() != "find" {
+			words = append(words, word{text: string(opaqueMark), possible: sequence{{op: opDeep}}, subst: true, open: true})
+		}
+		w.child(p, command{words: words}, where, stdin{piped: true})
 		i = end
 	}
 }
@@ -209,6 +243,7 @@ func (w *walker) wrapper(p *part, spec wrapSpec, args []word, dirs cwd, in stdin
 			w.scripts(p, spec, args, dirs)
 			if slices.ContainsFunc(args, func(a word) bool { return slices.Contains(spec.subs, a.text) }) {
 				w.suffixes(p)
+				w.hints(p)
 			}
 			return
 		}
@@ -217,11 +252,16 @@ func (w *walker) wrapper(p *part, spec wrapSpec, args []word, dirs cwd, in stdin
 	before := len(w.parts)
 	w.scripts(p, spec, args, dirs)
 	inner, sure := spec.inner(args)
+	w.hintsIn(p, args[:len(args)-len(inner)])
+	if slices.ContainsFunc(args[:len(args)-len(inner)], movesElsewhere) {
+		dirs = cwd{""}
+	}
 	switch {
 	case p.cmd.name() == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V"):
 		// It only says where the program is.
 		return
 	case spec.joined && len(inner) > 0:
+		w.hintsIn(p, inner[len(cutParallel(inner)):])
 		w.joined(p, cutParallel(inner), dirs)
 	case len(inner) > 0:
 		w.innerCommand(p, spec, inner, dirs, in)
@@ -246,9 +286,24 @@ func (p *part) addsNothing() bool {
 	if len(c.assigns) > 0 || !c.words[0].sure() || c.words[0].text != c.name() {
 		return false
 	}
-	return c.name() != "time" || !slices.ContainsFunc(c.words, func(a word) bool {
-		return strings.HasPrefix(a.text, "-o") || strings.HasPrefix(a.text, "--o")
-	})
+	if c.name() != "time" {
+		return true
+	}
+	for i := 1; i < len(c.words) && strings.HasPrefix(c.words[i].text, "-"); i++ {
+		text := c.words[i].text
+		if strings.HasPrefix(text, "--o") || text[:min(2, len(text))] != "--" && strings.Contains(text, "o") {
+			return false
+		}
+		if text == "-f" || text == "--format" {
+			i++
+		}
+	}
+	return true
+}
+
+// movesElsewhere are the options with which wrappers change the directory.
+func movesElsewhere(a word) bool {
+	return strings.HasPrefix(a.text, "-C") || strings.HasPrefix(a.text, "-D") || strings.HasPrefix(a.text, "--c")
 }
 
 // optionsOnly is the spec for finding the first operand.
@@ -304,21 +359,47 @@ func filledIn(words []word) []word {
 
 // scripts analyses the options that carry a script.
 func (w *walker) scripts(p *part, spec wrapSpec, args []word, dirs cwd) {
-	for _, flag := range spec.scripts {
-		for i, a := range args {
-			value, attached := strings.CutPrefix(a.text, flag+"=")
-			switch {
-			case a.text == flag && i+1 < len(args):
-				w.nestedScript(p, args[i+1], dirs)
-			case attached:
-				w.nestedScript(p, plainWord(value), dirs)
-			case len(flag) == 2 && len(a.text) > 2 && strings.HasPrefix(a.text, flag):
-				w.nestedScript(p, plainWord(a.text[2:]), dirs)
-			case len(flag) == 2 && len(a.text) > 2 && a.text[0] == '-' && a.text[1] != '-' && strings.HasSuffix(a.text, flag[1:]) && i+1 < len(args):
-				w.nestedScript(p, args[i+1], dirs)
-			}
+	for i, a := range args {
+		next := word{}
+		if i+1 < len(args) {
+			next = args[i+1]
+		}
+		if script, ok := spec.scriptIn(a, next); ok {
+			w.nestedScript(p, script, dirs)
 		}
 	}
+}
+
+// scriptIn finds the script that an option carries: in its word, after the
+// letter, or in the next.
+func (spec wrapSpec) scriptIn(a, next word) (word, bool) {
+	cut := func(at int) word {
+		out := a
+		out.text = a.text[at:]
+		return out
+	}
+	name, _, glued := strings.Cut(a.text, "=")
+	for _, flag := range spec.scripts {
+		switch {
+		case strings.HasPrefix(flag, "--"):
+			if len(name) > 2 && strings.HasPrefix(flag, name) {
+				if glued {
+					return cut(len(name) + 1), true
+				}
+				return next, true
+			}
+		case len(flag) == 2 && len(a.text) > 1 && a.text[0] == '-' && a.text[1] != '-':
+			at := strings.IndexByte(a.text, flag[1])
+			if at < 0 || strings.ContainsAny(a.text[1:at], strings.ReplaceAll(spec.values, flag[1:], "")) {
+				continue
+			}
+			if at+1 < len(a.text) {
+				return cut(at + 1), true
+			}
+			return next, true
+		}
+	}
+	return word{}, false
 }
 
 // inner skips options and operands. sure is false when an unknown option may
@@ -354,20 +435,20 @@ func (spec wrapSpec) inner(args []word) (rest []word, sure bool) {
 // option says whether an option takes the next word, and whether that is
 // known.
 func (spec wrapSpec) option(text string) (takes, known bool) {
-	if slices.Contains(spec.scripts, text) {
-		return true, true
-	}
 	if name, ok := strings.CutPrefix(text, "--"); ok {
 		if strings.Contains(name, "=") {
 			return false, true
 		}
-		return slices.Contains(spec.long, name), slices.Contains(spec.long, name) || spec.transparent
+		starts := func(l string) bool { return strings.HasPrefix(strings.TrimPrefix(l, "--"), name) }
+		takes = slices.ContainsFunc(spec.long, starts) ||
+			slices.ContainsFunc(spec.scripts, func(l string) bool { return strings.HasPrefix(l, "--") && starts(l) })
+		return takes, takes || spec.transparent
 	}
 	if slices.Contains(spec.long, text[1:]) {
 		return true, true
 	}
 	for i, r := range text[1:] {
-		if strings.ContainsRune(spec.values, r) {
+		if strings.ContainsRune(spec.values, r) || slices.Contains(spec.scripts, "-"+string(r)) {
 			return i == len(text)-2, true
 		}
 	}

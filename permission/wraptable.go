@@ -150,7 +150,7 @@ var wrappers = map[string]wrapSpec{
 	"sshpass":   {values: "pfde"},
 	"autossh":   {values: "MBbcDEeFIiJLlmOopQRSWw", skip: 1, joined: true, elsewhere: true},
 	"rsh":       {values: "l", skip: 1, joined: true, elsewhere: true},
-	"tmux":      {subs: []string{"new", "new-session", "new-window", "neww", "split-window", "splitw", "send-keys", "run-shell", "run"}, values: "tsncFxy", joined: true},
+	"tmux":      {subs: []string{"new", "new-session", "new-window", "neww", "split-window", "splitw", "send-keys", "run-shell", "run"}, values: "tsncFxyLSf", joined: true},
 	"screen":    {values: "SstcThp"},
 	"rustup":    {subs: []string{"run"}, skip: 1},
 	"opam":      {subs: []string{"exec"}},
@@ -163,7 +163,7 @@ var wrappers = map[string]wrapSpec{
 	"expect":    {scripts: []string{"-c"}, skip: 99},
 	"at":        {skip: 99},
 	"batch":     {skip: 99},
-	"sg":        {skip: 1, scripts: []string{"-c"}},
+	"sg":        {skip: 1, joined: true, scripts: []string{"-c"}},
 	"newgrp":    {skip: 99},
 	"hyperfine": {values: "wmMrLS", long: []string{"warmup", "runs", "parameter-list"}, joined: true, scripts: []string{"-p", "--prepare", "-s", "--setup", "-c", "--cleanup"}},
 }
