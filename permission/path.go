@@ -1,8 +1,6 @@
 package permission
 
 import (
-	"errors"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -28,28 +26,6 @@ type resolved struct {
 func newPlaces(c Call) *places {
 	return &places{workspace: c.Workspace, home: c.Home, resolve: c.Resolve, known: map[string]resolved{},
 		spelled: map[*pathPattern][]spelling{}, work: &work{}}
-}
-
-// follow resolves symlinks. A resolver that panics or answers with a relative
-// path counts as failing, which asks.
-func (p *places) follow(clean string) (target string, err error) {
-	if p.resolve == nil || clean == "" {
-		return clean, nil
-	}
-	if r, ok := p.known[clean]; ok {
-		return r.path, r.err
-	}
-	defer func() {
-		if recover() != nil {
-			target, err = "", errors.New("resolving the path failed")
-		}
-		p.known[clean] = resolved{target, err}
-	}()
-	target, err = p.resolve(clean)
-	if err == nil && !path.IsAbs(target) {
-		err = errors.New("the path resolved to something relative")
-	}
-	return path.Clean(target), err
 }
 
 // roots gives a base directory as written and with its symlinks followed.
@@ -143,69 +119,6 @@ func (p *places) locate(written, dir string) target {
 		t.fault, t.unsure = "the path goes up from behind a symlink", true
 	}
 	return t
-}
-
-// ofProcess finds the links of /proc that lead elsewhere for each process that
-// follows them.
-func ofProcess(clean string) bool {
-	rest, ok := strings.CutPrefix(clean, "/proc/")
-	if !ok {
-		return false
-	}
-	for _, name := range strings.Split(rest, "/") {
-		if name == "cwd" || name == "root" || name == "fd" {
-			return true
-		}
-	}
-	return false
-}
-
-// maxUps bounds how often a path may go up.
-const maxUps = 32
-
-// walked is where the system gets to with a path that goes up: .. leads to the
-// parent of what a symlink points to. Shells and path.Clean go back to where
-// the link is.
-func (p *places) walked(abs string) string {
-	if n := strings.Count(abs, "/.."); n > maxUps {
-		return ""
-	}
-	at := "/"
-	for _, name := range strings.Split(abs, "/") {
-		switch name {
-		case "", ".":
-		case "..":
-			real, err := p.follow(at)
-			if err != nil {
-				return ""
-			}
-			at = path.Dir(real)
-		default:
-			at = path.Join(at, name)
-		}
-	}
-	real, err := p.follow(at)
-	if err != nil {
-		return path.Clean(at)
-	}
-	return real
-}
-
-func (p *places) followTarget(t *target) {
-	if strings.ContainsRune(t.clean, 0) {
-		t.real = t.clean // no file system can hold it
-		return
-	}
-	real, err := p.follow(t.clean)
-	if err != nil {
-		t.real = t.clean
-		if t.fault == "" {
-			t.fault = fmt.Sprintf("the path's symlinks could not be followed (%v)", err)
-		}
-		t.unsure = true
-		return
-	}
-	t.real = real
 }
 
 // unexpanded finds $NAME, ${ and $( : some tools expand them and some do not.
@@ -373,40 +286,4 @@ func (p *places) inside(t target) bool {
 		}
 	}
 	return true
-}
-
-// secretNames are the base names that hold secrets by convention, in lower
-// case.
-var secretNames = []string{
-	".env*", "*.env", ".netrc", "_netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", ".htpasswd",
-	"*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.asc", "*.gpg",
-	"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*credential*", "*secret*", "*.tfstate", "*.tfvars",
-	"*.ovpn", "*token*", "*password*", "shadow",
-}
-
-// secretDirs are directories whose whole content counts as secret.
-var secretDirs = []string{".ssh", ".aws", ".gnupg", ".kube", ".azure", ".gcloud", ".docker", ".config/gcloud", "secrets", ".secrets"}
-
-var secretGlobs = func() []sequence {
-	var out []sequence
-	for _, s := range secretNames {
-		q, err := parseTextGlob(s)
-		if err == nil {
-			out = append(out, q)
-		}
-	}
-	return out
-}()
-
-// looksSecret reports whether a file's name or directory is one that usually
-// holds secrets.
-func looksSecret(file string) bool {
-	file = foldString(file)
-	for _, dir := range secretDirs {
-		if strings.Contains(file+"/", "/"+dir+"/") {
-			return true
-		}
-	}
-	base := []rune(path.Base(file))
-	return slices.ContainsFunc(secretGlobs, func(q sequence) bool { return q.match(base, 0) })
 }

@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -97,11 +96,6 @@ func (s *script) touched(c command, dirs cwd) []touch {
 	}
 	return out
 }
-
-// manyOptions are programs with options that name files to read and write in
-// many spellings: besides what is known of them, every argument is a guess.
-var manyOptions = set(`cp mv install ln rsync scp sort uniq tar bsdtar zip 7z split csplit openssl gpg vi vim view nvim nano emacs ed
-	ex code shuf iconv xxd awk gawk mawk nawk jq yq gzip bzip2 xz zstd patch dd`)
 
 // operandTouches applies a program's use to its operands.
 func (s *script) operandTouches(use fileUse, name string, args []word, dirs cwd) []touch {
@@ -274,112 +268,6 @@ func (s *script) attached(args []word, dirs cwd) []touch {
 	return append(out, s.flagValues(flags, dirs, true)...)
 }
 
-// findTouches: -delete writes below the starting points, -fprint and its kin
-// write the file they name.
-func (s *script) findTouches(args []word, dirs cwd) []touch {
-	var out []touch
-	for i, a := range args {
-		switch {
-		case a.text == "-delete":
-			for _, o := range args[:slices.IndexFunc(args, func(a word) bool { return strings.HasPrefix(a.text, "-") })] {
-				out = append(out, s.touch(o, dirs, true, true, false)...)
-			}
-			if strings.HasPrefix(args[0].text, "-") {
-				out = append(out, s.touch(plainWord("."), dirs, true, true, false)...)
-			}
-		case strings.HasPrefix(a.text, "-fprint") || a.text == "-fls":
-			if i+1 < len(args) {
-				out = append(out, s.touch(args[i+1], dirs, true, false, false)...)
-			}
-		case a.text == "-files0-from" && i+1 < len(args):
-			out = append(out, s.touch(args[i+1], dirs, false, false, false)...)
-		}
-	}
-	return out
-}
-
-func (s *script) ddTouches(args []word, dirs cwd) []touch {
-	var out []touch
-	for _, a := range args {
-		if v, ok := strings.CutPrefix(a.text, "if="); ok {
-			out = append(out, s.touch(plainWord(v), dirs, false, false, false)...)
-		}
-		if v, ok := strings.CutPrefix(a.text, "of="); ok {
-			out = append(out, s.touch(plainWord(v), dirs, true, false, false)...)
-		}
-	}
-	return out
-}
-
-// maxGuesses bounds the arguments that are looked at one by one; with more the
-// command counts as able to touch anything.
-const maxGuesses = 200
-
-// guesses are for programs nobody listed: an argument that names a denied file
-// makes the call ask.
-func (s *script) guesses(args []word, dirs cwd) []touch {
-	var out []touch
-	for i, a := range args {
-		if i == maxGuesses {
-			any := target{shown: "…", glob: sequence{{op: opDeep}}, loose: true}
-			return append(out, touch{false, any}, touch{true, any})
-		}
-		for _, text := range fileNames(a.text) {
-			if strings.ContainsRune(text, opaqueMark) || text == "" || text[0] == '-' {
-				continue
-			}
-			w := plainWord(text)
-			w.tilde = strings.HasPrefix(text, "~")
-			out = append(out, s.touch(w, dirs, false, false, true)...)
-			out = append(out, s.touch(w, dirs, true, false, true)...)
-		}
-	}
-	return out
-}
-
-// fileNames are the pieces of an argument that may name a file: the whole, what
-// follows = @ : or a comma, what is glued to an option's letter, the path of a
-// file URL, and in a short script its words.
-func fileNames(arg string) []string {
-	if words := strings.FieldsFunc(arg, func(r rune) bool { return strings.ContainsRune(" \t\n;", r) }); len(words) > 1 {
-		var out []string
-		for _, f := range words[:min(len(words), 20)] {
-			out = append(out, fileNames(f)...)
-		}
-		return out
-	}
-	out := []string{arg, afterAny(arg, "=@:"), afterAny(arg, ",")}
-	if len(arg) > 2 && arg[0] == '-' && arg[1] != '-' {
-		for at := 2; at < min(len(arg), 6); at++ {
-			out = append(out, strings.ToValidUTF8(arg[at:], ""))
-		}
-	}
-	if rest, ok := strings.CutPrefix(foldString(arg), "file:"); ok {
-		out = append(out, fileURL(arg[len(arg)-len(rest):]))
-	}
-	return out
-}
-
-// fileURL is the path of a file URL after its scheme.
-func fileURL(rest string) string {
-	if after, ok := strings.CutPrefix(rest, "//"); ok {
-		if at := strings.IndexByte(after, '/'); at >= 0 {
-			rest = after[at:]
-		}
-	}
-	if plain, err := url.PathUnescape(rest); err == nil {
-		rest = plain
-	}
-	return strings.NewReplacer("{", "", "}", "", "[", "", "]", "").Replace(rest)
-}
-
-func afterAny(s, cut string) string {
-	if i := strings.LastIndexAny(s, cut); i >= 0 {
-		return s[i+1:]
-	}
-	return ""
-}
-
 // gitTouches: show, diff, blame and the like print files; checkout, mv and rm
 // change them.
 func (s *script) gitTouches(c command, dirs cwd) []touch {
@@ -413,23 +301,6 @@ func (s *script) gitTouches(c command, dirs cwd) []touch {
 		}
 	}
 	return out
-}
-
-// optionGuesses are guesses about what stands in options or right after one.
-func (s *script) optionGuesses(args []word, dirs cwd) []touch {
-	var near []word
-	for i, a := range args {
-		if a.text == "--" {
-			break
-		}
-		if i > 0 && (args[i-1].text == "-m" || args[i-1].text == "--message") {
-			continue
-		}
-		if strings.HasPrefix(a.text, "-") || i > 0 && strings.HasPrefix(args[i-1].text, "-") && !strings.Contains(a.text, " ") {
-			near = append(near, a)
-		}
-	}
-	return s.guesses(near, dirs)
 }
 
 func cutWord(words []word, at string) (before, after []word, found bool) {

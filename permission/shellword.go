@@ -14,11 +14,8 @@ const maxBraceMarks = 100
 // maxBraceWords bounds what the braces of one word may multiply to.
 const maxBraceWords = 256
 
-// expandWords turns one parsed word into the words it becomes: braces first,
-// as bash does.
-func expandWords(w *syntax.Word) []word { return expandUpTo(w, maxBraceWords) }
-
-// expand is expandWords within what the call has left.
+// expand turns one parsed word into the words it becomes, braces first, as bash
+// does, within what the call has left.
 func (s *script) expand(w *syntax.Word) []word {
 	left := maxWords - s.places.work.words
 	out := expandUpTo(w, min(maxBraceWords, max(left, 0)+1))

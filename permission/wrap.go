@@ -65,60 +65,6 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 	}
 }
 
-// maxHints bounds the commands looked for inside arguments.
-const maxHints = 200
-
-// hints looks for commands spelled inside an argument, such as
-// system("rm x"): whether they run is not known, so a deny there asks.
-func (w *walker) hints(p *part) { w.hintsIn(p, p.cmd.words[1:]) }
-
-func (w *walker) hintsIn(p *part, words []word) {
-	for _, a := range words {
-		texts := []string{a.text}
-		if len(a.text) > 2 && a.text[0] == '-' && a.text[1] != '-' {
-			// A value may be glued to an option's letter.
-			for at := 2; at < min(len(a.text), 6); at++ {
-				texts = append(texts, strings.ToValidUTF8(a.text[at:], ""))
-			}
-		}
-		for _, text := range texts {
-			if len(p.inner) > maxHints+len(p.cmd.words) || !strings.ContainsAny(text, " \t\n(!=;") {
-				continue
-			}
-			w.hint(p, text)
-		}
-	}
-}
-
-func (w *walker) hint(p *part, text string) {
-	found := &script{places: w.places}
-	found.suspect(strings.NewReplacer("=", " ", "!", " ", "$", " ").Replace(text))
-	for _, c := range found.suspects[:min(len(found.suspects), maxHints)] {
-		for i := range c.words[:min(len(c.words), maxHints)] {
-			p.inner = append(p.inner, c.from(i))
-		}
-	}
-}
-
-// hiddenIn looks for a substitution in text that the shell may evaluate later,
-// as a subscript or a prompt.
-func (w *walker) hiddenIn(p *part, a word) {
-	if strings.Contains(a.text, "$(") || strings.Contains(a.text, "`") {
-		w.hint(p, a.text)
-	}
-}
-
-// suffixes marks every tail of the words as a command the program may run.
-func (w *walker) suffixes(p *part) {
-	if !w.places.work.within(&w.places.work.inner, len(p.cmd.words), maxInner) {
-		w.tails = append(w.tails, p.cmd)
-		return
-	}
-	for i := 1; i < len(p.cmd.words); i++ {
-		p.inner = append(p.inner, p.cmd.from(i))
-	}
-}
-
 // child adds a command found in p's words.
 func (w *walker) child(p *part, c command, dirs cwd, in stdin) {
 	if len(c.words) == 0 {
@@ -149,87 +95,6 @@ func (w *walker) joined(p *part, args []word, dirs cwd) {
 	all := word{text: strings.Join(command{words: args}.texts(), " ")}
 	all.dynamic = !command{words: args}.sure()
 	w.nestedScript(p, all, dirs)
-}
-
-// hiddenText tries deny on text that a declaration may evaluate.
-func (w *walker) hiddenText(p *part) {
-	for _, a := range p.cmd.words {
-		if strings.Contains(a.text, "$(") || strings.Contains(a.text, "`") {
-			w.suspect(a.text)
-		}
-	}
-}
-
-// findExec finds the commands of -exec and its kin.
-func (w *walker) findExec(p *part, args []word, dirs cwd) {
-	flags := []string{"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}
-	for i := 0; i < len(args); i++ {
-		if !slices.Contains(flags, args[i].text) {
-			continue
-		}
-		end := i + 1
-		for end < len(args) && args[end].text != ";" && args[end].text != "+" {
-			end++
-		}
-		where := dirs
-		if strings.HasSuffix(args[i].text, "dir") {
-			where = cwd{""}
-		}
-		words := filledIn(args[i+1 : end])
-		if p.cmd.name() != "find" {
-			words = append(words, word{text: string(opaqueMark), possible: sequence{{op: opDeep}}, subst: true, open: true})
-		}
-		w.child(p, command{words: words}, where, stdin{piped: true})
-		i = end
-	}
-}
-
-// gitRun finds the commands git runs for bisect, submodule, rebase and -c
-// alias.
-func (w *walker) gitRun(p *part, dirs cwd) {
-	words := p.cmd.words
-	for i, a := range words {
-		if _, value, ok := strings.Cut(a.text, "=!"); ok && i > 0 && (words[i-1].text == "-c" || strings.HasPrefix(a.text, "-c")) {
-			w.nestedScript(p, plainWord(value), dirs)
-		}
-	}
-	rest, _, _ := gitWords(p.cmd)
-	if len(rest.words) < 3 {
-		return
-	}
-	args := rest.words[2:]
-	switch rest.words[1].text {
-	case "config":
-		for _, a := range args {
-			if script, ok := strings.CutPrefix(a.text, "!"); ok {
-				w.nestedScript(p, plainWord(script), dirs)
-			}
-		}
-	case "bisect":
-		if args[0].text == "run" {
-			w.child(p, command{words: args[1:]}, dirs, stdin{piped: true})
-		}
-	case "submodule":
-		if i := slices.IndexFunc(args, func(a word) bool { return a.text == "foreach" }); i >= 0 {
-			args = args[i+1:]
-			for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
-				args = args[1:]
-			}
-			w.joined(p, args, cwd{""})
-		}
-	case "rebase", "filter-branch", "difftool":
-		for i, a := range args {
-			value, attached := strings.CutPrefix(a.text, "--exec=")
-			switch {
-			case attached:
-				w.nestedScript(p, plainWord(value), dirs)
-			case strings.HasPrefix(a.text, "-") && i+1 < len(args):
-				if strings.HasSuffix(a.text, "-filter") || a.text == "-x" || a.text == "--exec" || a.text == "--extcmd" {
-					w.nestedScript(p, args[i+1], dirs)
-				}
-			}
-		}
-	}
 }
 
 // wrapper finds the inner command of a table entry.
@@ -333,28 +198,6 @@ func (w *walker) innerCommand(p *part, spec wrapSpec, inner []word, dirs cwd, in
 		c.words = append(c.words, word{text: string(opaqueMark), possible: sequence{{op: opDeep}}, subst: true, open: true})
 	}
 	w.child(p, c, dirs, in)
-}
-
-// fillsIn are the wrappers that put what they find in place of {}.
-var fillsIn = set("xargs parallel watchexec entr")
-
-// filledIn are the words with {} as something that is not known yet.
-func filledIn(words []word) []word {
-	out := slices.Clone(words)
-	for i, a := range out {
-		if !strings.Contains(a.text, "{}") {
-			continue
-		}
-		var b wordBuilder
-		for n, piece := range strings.Split(a.text, "{}") {
-			if n > 0 {
-				b.unknown(true)
-			}
-			b.literal(piece)
-		}
-		out[i] = b.done()
-	}
-	return out
 }
 
 // scripts analyses the options that carry a script.

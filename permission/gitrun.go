@@ -1,0 +1,100 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+)
+
+// findExec finds the commands of -exec and its kin.
+func (w *walker) findExec(p *part, args []word, dirs cwd) {
+	flags := []string{"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}
+	for i := 0; i < len(args); i++ {
+		if !slices.Contains(flags, args[i].text) {
+			continue
+		}
+		end := i + 1
+		for end < len(args) && args[end].text != ";" && args[end].text != "+" {
+			end++
+		}
+		where := dirs
+		if strings.HasSuffix(args[i].text, "dir") {
+			where = cwd{""}
+		}
+		words := filledIn(args[i+1 : end])
+		if p.cmd.name() != "find" {
+			words = append(words, word{text: string(opaqueMark), possible: sequence{{op: opDeep}}, subst: true, open: true})
+		}
+		w.child(p, command{words: words}, where, stdin{piped: true})
+		i = end
+	}
+}
+
+// gitRun finds the commands git runs for bisect, submodule, rebase and -c
+// alias.
+func (w *walker) gitRun(p *part, dirs cwd) {
+	words := p.cmd.words
+	for i, a := range words {
+		if _, value, ok := strings.Cut(a.text, "=!"); ok && i > 0 && (words[i-1].text == "-c" || strings.HasPrefix(a.text, "-c")) {
+			w.nestedScript(p, plainWord(value), dirs)
+		}
+	}
+	rest, _, _ := gitWords(p.cmd)
+	if len(rest.words) < 3 {
+		return
+	}
+	args := rest.words[2:]
+	switch rest.words[1].text {
+	case "config":
+		for _, a := range args {
+			if script, ok := strings.CutPrefix(a.text, "!"); ok {
+				w.nestedScript(p, plainWord(script), dirs)
+			}
+		}
+	case "bisect":
+		if args[0].text == "run" {
+			w.child(p, command{words: args[1:]}, dirs, stdin{piped: true})
+		}
+	case "submodule":
+		if i := slices.IndexFunc(args, func(a word) bool { return a.text == "foreach" }); i >= 0 {
+			args = args[i+1:]
+			for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+				args = args[1:]
+			}
+			w.joined(p, args, cwd{""})
+		}
+	case "rebase", "filter-branch", "difftool":
+		for i, a := range args {
+			value, attached := strings.CutPrefix(a.text, "--exec=")
+			switch {
+			case attached:
+				w.nestedScript(p, plainWord(value), dirs)
+			case strings.HasPrefix(a.text, "-") && i+1 < len(args):
+				if strings.HasSuffix(a.text, "-filter") || a.text == "-x" || a.text == "--exec" || a.text == "--extcmd" {
+					w.nestedScript(p, args[i+1], dirs)
+				}
+			}
+		}
+	}
+}
+
+// fillsIn are the wrappers that put what they find in place of {}.
+var fillsIn = set("xargs parallel watchexec entr")
+
+// filledIn are the words with {} as something that is not known yet.
+func filledIn(words []word) []word {
+	out := slices.Clone(words)
+	for i, a := range out {
+		if !strings.Contains(a.text, "{}") {
+			continue
+		}
+		var b wordBuilder
+		for n, piece := range strings.Split(a.text, "{}") {
+			if n > 0 {
+				b.unknown(true)
+			}
+			b.literal(piece)
+		}
+		out[i] = b.done()
+	}
+	return out
+}
