@@ -151,7 +151,8 @@ type valve struct{ sync.RWMutex }
 func (v *valve) pass(p activities.Point) {
 	if p == activities.PointBeforeClaim {
 		v.RLock()
-		v.RUnlock() //nolint:staticcheck // to have waited is all
+		//lint:ignore SA2001 to have waited is all
+		v.RUnlock()
 	}
 }
 

@@ -191,9 +191,7 @@ func TestThreeWaysOfNotRunningAreToldApart(t *testing.T) {
 	run := h.BeginIn(conversation, "first")
 	var asked []interaction.Request
 	h.Eventually("three questions", func() bool {
-		for _, e := range eventsOf[interaction.Request](h, run.RunID, event.InteractionRequest) {
-			asked = append(asked, e)
-		}
+		asked = eventsOf[interaction.Request](h, run.RunID, event.InteractionRequest)
 		return len(asked) >= 3
 	})
 	if code, out := h.Respond(asked[1].ID, map[string]any{"action": "reject"}); code != http.StatusOK && code != http.StatusAccepted {
