@@ -135,8 +135,8 @@ func (c *crash) explain() {
 			}
 			fmt.Fprint(&text, " ", e.GetEventTime().AsTime().Format("05.000"), " ", e.GetEventType())
 		}
-		if d, err := c.Client.DescribeWorkflowExecution(ctx, w, ""); err == nil {
-			for _, a := range d.GetPendingActivities() {
+		if d, err := c.Client.DescribeWorkflow(ctx, w, ""); err == nil {
+			for _, a := range d.RawResponse.GetPendingActivities() {
 				fmt.Fprintf(&text, "\n%s: %s, attempt %d, %s", a.GetActivityType().GetName(), a.GetState(), a.GetAttempt(), a.GetLastFailure())
 			}
 		}

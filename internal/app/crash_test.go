@@ -140,6 +140,9 @@ func (x crashing) after() {
 	}
 	x.completes(x.run.RunID, x.told, x.times)
 	x.Closed(x.run.Workflow) // in Temporal too
+	if n := x.modelCalls(x.input + "/1"); n != 1 {
+		x.t.Errorf("after %s: the model was asked %d times for its first turn", x.name, n)
+	}
 	if got := x.asked(x.run.RunID); !slices.Equal(got, kinds) {
 		x.t.Errorf("after %s: asked %v, want %v", x.name, got, kinds)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"holdpoint/internal/app/apptest"
 )
 
 // TestMain makes this test binary a Holdpoint process when a test started it as one: see victim.
@@ -15,5 +17,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	apptest.StopServer()
+	os.Exit(code)
 }

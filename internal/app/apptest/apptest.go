@@ -55,6 +55,14 @@ func Server(t testing.TB) string {
 	return shared.server.Address()
 }
 
+// StopServer stops the test binary's own Temporal server, if there is one. Without it the server dies all the same,
+// and leaves its log behind.
+func StopServer() {
+	if shared.server != nil {
+		_ = shared.server.Stop() // it dies with the process
+	}
+}
+
 // DynamicConfig lets tests send many messages without being slowed down.
 func DynamicConfig() map[string]string {
 	return map[string]string{"frontend.namespaceRPS": "20000", "frontend.rps": "20000"}
