@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdpoint/api"
 	"holdpoint/interaction"
 	"holdpoint/internal/config"
 )
@@ -107,7 +108,11 @@ func TestTheDocumentsJSONIsTaken(t *testing.T) {
 			if strings.Contains(m[1], `"agent"`) {
 				continue // sent for real by TestTheReadmesCommandsRun
 			}
-			if _, err := interaction.DecodeResponse([]byte(m[1])); err != nil {
+			_, err := interaction.DecodeResponse([]byte(m[1]))
+			if strings.Contains(m[1], `_run"`) {
+				err = interaction.Strict([]byte(m[1]), &api.Control{})
+			}
+			if err != nil {
 				t.Errorf("%s: %s: %v", s, m[1], err)
 			}
 		}
