@@ -145,7 +145,7 @@ func (x *execution) unknownOutcome(entry tool.Execution) interaction.Request {
 	r.Digest = interaction.Digest(x.rec.Call.Name, x.args, x.base)
 	r.Metadata = map[string]string{metaAttempt: strconv.Itoa(entry.Attempt)}
 	r.LinkedTo = entry.Interact
-	x.a.applyApproval(&r, x.decide.Approval)
+	applyApproval(&r, x.decide.Approval, x.a.Now())
 	return r
 }
 
@@ -156,7 +156,7 @@ func (x *execution) again(why string) interaction.Request {
 	rec := x.rec
 	rec.Call = call
 	rec.Digest = interaction.Digest(call.Name, x.args, x.base)
-	r := x.a.question(x.run, x.ag, rec, x.decide, taken{call: call, def: x.impl.Definition(), base: x.base, preview: x.preview})
+	r := question(x.run, x.ag, rec, x.decide, taken{call: call, def: x.impl.Definition(), base: x.base, preview: x.preview}, x.a.Now())
 	if why != "" {
 		r.Message += " It is asked again: " + why + "."
 	}
@@ -173,7 +173,7 @@ func (x *execution) toolQuestion(q interaction.Request) interaction.Request {
 	r.Placeholder, r.Required, r.Multiline, r.Multiple = q.Placeholder, q.Required, q.Multiline, q.Multiple
 	r.ConfirmText, r.CancelText, r.Interactions, r.Metadata = q.ConfirmText, q.CancelText, q.Interactions, q.Metadata
 	r.Options = withStandard(q.Options, r.Options)
-	x.a.applyApproval(&r, x.decide.Approval)
+	applyApproval(&r, x.decide.Approval, x.a.Now())
 	return r
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // question words the approval request for a call.
-func (a *Activities) question(run agent.Run, ag agent.Agent, rec tool.Record, d permission.Decision, c taken) interaction.Request {
+func question(run agent.Run, ag agent.Agent, rec tool.Record, d permission.Decision, c taken, now time.Time) interaction.Request {
 	r := request(run, ag, rec, interaction.TypeToolApproval, interaction.KindPermission)
 	r.Title = clip("Run "+c.call.Name+": "+interaction.Visible(subject(c.def, c.call.Args)), interaction.MaxTitleBytes)
 	r.Message = fmt.Sprintf("The agent %s wants to run %s. %s", ag.Name, c.call.Name, d.Reason)
@@ -27,7 +27,7 @@ func (a *Activities) question(run agent.Run, ag agent.Agent, rec tool.Record, d 
 	if d.Matched != nil {
 		r.MatchedRule = d.Matched.Pattern
 	}
-	a.applyApproval(&r, d.Approval)
+	applyApproval(&r, d.Approval, now)
 	return r
 }
 
@@ -56,11 +56,12 @@ func requester(run agent.Run) interaction.PrincipalID {
 	return run.Requester
 }
 
-// applyApproval puts on a request who must answer it and until when.
-func (a *Activities) applyApproval(r *interaction.Request, need permission.Approval) {
+// applyApproval puts on a request who must answer it and until when. Questions of one turn are given one now, so that
+// they share a deadline, and a run the timer for it.
+func applyApproval(r *interaction.Request, need permission.Approval, now time.Time) {
 	r.Reviewers, r.Quorum, r.ExcludeRequester = need.Reviewers, need.Quorum, need.ExcludeRequester
 	if need.Timeout > 0 {
-		r.ExpiresAt = a.Now().Add(need.Timeout).Truncate(time.Millisecond)
+		r.ExpiresAt = now.Add(need.Timeout).Truncate(time.Millisecond)
 		r.OnTimeout = interaction.Action(need.OnTimeout)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"holdpoint/agent"
 	"holdpoint/event"
@@ -118,7 +119,7 @@ func (a *Activities) storeTurn(ctx context.Context, tx Tx, in CallModelInput, ag
 	if err != nil {
 		return CallModelResult{}, err
 	}
-	w := &turnWriter{a: a, ctx: ctx, tx: tx, in: in, ag: ag, run: run, next: seq}
+	w := &turnWriter{a: a, ctx: ctx, tx: tx, in: in, ag: ag, run: run, next: seq, now: a.Now()}
 	if err := w.texts(); err != nil {
 		return CallModelResult{}, err
 	}
@@ -136,7 +137,8 @@ type turnWriter struct {
 	in     CallModelInput
 	ag     agent.Agent
 	run    agent.Run
-	next   int64 // the next free sequence of the session
+	next   int64     // the next free sequence of the session
+	now    time.Time // when the turn is stored: its deadlines count from here
 	events []event.Event
 	plans  []CallPlan
 	asked  []interaction.ID
@@ -225,7 +227,7 @@ func (w *turnWriter) call(step interaction.StepID, index int, c taken, d permiss
 			"), and this agent runs without people. It was not run."}
 	default:
 		plan.Next = NextGate
-		req := w.a.question(w.run, w.ag, rec, d, c)
+		req := question(w.run, w.ag, rec, d, c, w.now)
 		req.StepID = step
 		plan.Interaction, err = w.open(&rec, req)
 	}
