@@ -10,7 +10,7 @@ TESTFLAGS ?=
 PKG       ?= ./...
 FUZZTIME  ?= 10s
 
-.PHONY: help build holdpoint temporal run test lint lint-tools bench fuzz install clean
+.PHONY: help build holdpoint temporal postgres run test lint lint-tools bench fuzz install clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,10 +25,13 @@ holdpoint:
 temporal:
 	@tools/temporal/build bin/temporal
 
+postgres:
+	@tools/postgres/install
+
 run: build ## build, then run everything on this machine, with a demo that waits for your approval
 	@exec bin/holdpoint dev $(ARGS)
 
-test: build ## build, then run every test, those against a real Temporal server too
+test: build postgres ## build, then run every test, those against a real Temporal server and a real PostgreSQL too
 	$(GO) test -timeout 45m $(TESTFLAGS) $(PKG)
 
 lint: lint-tools ## check format, vet, staticcheck, workflow determinism and known vulnerabilities

@@ -20,7 +20,7 @@ import (
 func chooseStore(cfg *config.Config, o Options, dev bool) (store.Config, error) {
 	var chosen *config.Store
 	for _, s := range append(append([]config.Store(nil), cfg.SessionStores...), cfg.PermissionStores...) {
-		if chosen != nil && (chosen.Type != s.Type || chosen.DSN != s.DSN) {
+		if chosen != nil && (chosen.Type != s.Type || chosen.DSN != s.DSN || chosen.Conn != s.Conn) {
 			return store.Config{}, fmt.Errorf("%s: store %s: is not the database of %s (%s): sessions and permissions of one process share one database; give both the same store_type and dsn",
 				s.Pos, s.Name, chosen.Name, chosen.Pos)
 		}
@@ -30,9 +30,11 @@ func chooseStore(cfg *config.Config, o Options, dev bool) (store.Config, error) 
 	case chosen == nil:
 		return store.Config{Driver: store.SQLite, DSN: filepath.Join(o.Data, privateDir, "holdpoint.db")}, nil
 	case chosen.Type == config.StoreInMemory && !dev:
-		return store.Config{}, fmt.Errorf("%s: store %s: inmemory loses every wait at exit and is for dev only: use sqlite", chosen.Pos, chosen.Name)
+		return store.Config{}, fmt.Errorf("%s: store %s: inmemory loses every wait at exit and is for dev only: use sqlite or postgres", chosen.Pos, chosen.Name)
 	case chosen.Type == config.StoreInMemory:
 		return store.Config{Driver: store.Memory}, nil
+	case chosen.Type == config.StorePostgres:
+		return store.Config{Driver: store.Postgres, DSN: chosen.Conn.Reveal()}, nil
 	case chosen.Type == config.StoreSQLite:
 		return store.Config{Driver: store.SQLite, DSN: chosen.DSN}, nil
 	default:

@@ -36,6 +36,7 @@ type StoreType string
 const (
 	StoreInMemory StoreType = "inmemory" // SQLite in memory, lost at exit; for development only
 	StoreSQLite   StoreType = "sqlite"   // one file
+	StorePostgres StoreType = "postgres" // a PostgreSQL database
 )
 
 // Model is a language model an agent can name.
@@ -80,7 +81,9 @@ type Store struct {
 	Type StoreType
 	// DSN is the absolute path of the database file; sqlite only.
 	DSN string
-	Pos Pos
+	// Conn is the connection string, which may hold a password; postgres only.
+	Conn Secret
+	Pos  Pos
 }
 
 // Policy is a named list of rules, in the order of writing (which decides nothing).

@@ -85,14 +85,23 @@ var mistakes = []struct{ name, yaml, want string }{
 		`:3: timeout: must be more than 0 and at most 30d, not "-1s"
 :7: timeout: must be more than 0 and at most 30d, not "31d"
 :11: timeout: "xd" is no time: write a number and a unit, such as 30s, 15m, 72h or 30d`},
-	{"stores", "type: permission_store\nname: a\nstore_type: mongodb\nmongo_uri: x\n---\ntype: session_store\nname: a\nstore_type: postgres\ndsn: x\n---\ntype: session_store\nname: b\nstore_type: sqlite\n---\ntype: session_store\nname: c\nstore_type: inmemory\ndsn: x\n---\ntype: permission_store\nname: d\nstore_type: sqlite\ndsn: file:x?mode=ro\n---\ntype: permission_store\nname: e\n",
-		`:3: store_type: mongodb is not available in this version (known: inmemory, sqlite)
+	{"stores", "type: permission_store\nname: a\nstore_type: mongodb\nmongo_uri: x\n---\ntype: session_store\nname: a\nstore_type: mongodb\ndsn: x\n---\ntype: session_store\nname: b\nstore_type: sqlite\n---\ntype: session_store\nname: c\nstore_type: inmemory\ndsn: x\n---\ntype: permission_store\nname: d\nstore_type: sqlite\ndsn: file:x?mode=ro\n---\ntype: permission_store\nname: e\n",
+		`:3: store_type: mongodb is not available in this version (known: inmemory, sqlite, postgres)
 :4: mongo_uri: is not available in this version: remove it
-:8: store_type: postgres is not available in this version (known: inmemory, sqlite)
+:8: store_type: "mongodb" is none of inmemory, sqlite, postgres
 :11: dsn: is missing
 :18: dsn: store_type inmemory has no database file: remove it
 :23: dsn: must be the path of a file, without file: or options (for a database in memory: store_type: inmemory)
 :25: store_type: is missing`},
+	{"postgres", pgStore("a", "dsn: holdpoint") + pgStore("b", "") + pgStore("c", "dsn: postgres://u:hush/h@db:5432/x") + pgStore("d", "dsn: 'postgres://u:hush#@db/x'") +
+		pgStore("e", "dsn: postgresql://u:hush@db:5432/") + pgStore("f", "dsn: ''") + pgStore("g", "dsn: [x]"),
+		`:4: dsn: must be a connection string, such as postgres://holdpoint:${DB_PASSWORD}@db.example.com:5432/holdpoint
+:6: dsn: is missing
+:14: dsn: can't be read as postgres://user:password@host:5432/database: write special characters of the password as %xx, or give the password by the environment variable PGPASSWORD
+:19: dsn: can't be read as postgres://user:password@host:5432/database: write special characters of the password as %xx, or give the password by the environment variable PGPASSWORD
+:24: dsn: names no database: end it with the database's name, such as postgres://db.example.com:5432/holdpoint
+:29: dsn: is empty: give it a value or remove the key
+:34: dsn: must be text, not a list`},
 	{"rules that are no rules", "type: policy\nname: p\nrules: bash\n---\ntype: policy\nname: q\nrules:\n  - bash(ls)\n  - {match: bash}\n  - {decision: deny}\n  - {match: [a], decision: allow}\n---\ntype: policy\nname: r\nrules:\n",
 		`:3: rules: must be a list of rules, such as "- {match: \"bash(rm:*)\", decision: deny}"
 :8: rules[0]: must be a mapping of keys to values, such as "type: agent"
@@ -179,6 +188,11 @@ name: b
 :15: descripton: unknown key (known: type, name, permission_store, session_store, model, system_prompt, tools, policy, max_steps, workspace, enable_hitl, enable_permissions, user_id, tags)
 :23: model: is missing`},
 	{"a reference that is a secret by mistake", "type: agent\nname: a\nmodel: ${SECRET}\n", `:3: model: no model is named "${SECRET}"`},
+}
+
+// pgStore is a document of a PostgreSQL store, five lines long.
+func pgStore(name, line string) string {
+	return "type: session_store\nname: " + name + "\nstore_type: postgres\n" + line + "\n---\n"
 }
 
 func TestLoadReportsEveryMistake(t *testing.T) {

@@ -1,24 +1,30 @@
 package config
 
-import "strings"
+import (
+	"net/url"
+	"strings"
+)
 
 func readPermissionStore(s *section, name string) {
-	s.l.config.PermissionStores = append(s.l.config.PermissionStores, s.store(name, "postgres", "mongodb"))
+	s.l.config.PermissionStores = append(s.l.config.PermissionStores, s.store(name, "mongodb"))
 }
 
 func readSessionStore(s *section, name string) {
-	s.l.config.SessionStores = append(s.l.config.SessionStores, s.store(name, "postgres"))
+	s.l.config.SessionStores = append(s.l.config.SessionStores, s.store(name))
 }
 
 func (s *section) store(name string, later ...string) Store {
 	s.require("store_type")
 	s.later("mongo_uri", "mongo_db_name")
 	st := Store{Name: name, Pos: s.pos()}
-	st.Type = StoreType(s.choice("store_type", []string{string(StoreInMemory), string(StoreSQLite)}, later))
+	st.Type = StoreType(s.choice("store_type", []string{string(StoreInMemory), string(StoreSQLite), string(StorePostgres)}, later))
 	switch st.Type {
 	case StoreSQLite:
 		s.require("dsn")
 		st.DSN = s.database("dsn")
+	case StorePostgres:
+		s.require("dsn")
+		st.Conn = NewSecret(s.connection("dsn"))
 	case StoreInMemory:
 		s.foreign("store_type inmemory has no database file", "dsn")
 	default: // reported; dsn can't be judged
@@ -36,4 +42,28 @@ func (s *section) database(key string) string {
 		return ""
 	}
 	return s.resolvePath(key, text)
+}
+
+// connection returns a connection string of PostgreSQL: a URL, or key=value pairs. It is a secret, so no message
+// quotes it.
+func (s *section) connection(key string) string {
+	text := s.text(key)
+	if text == "" {
+		return ""
+	}
+	if !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") {
+		if !strings.Contains(text, "=") {
+			s.reportKey(key, "must be a connection string, such as postgres://holdpoint:${DB_PASSWORD}@db.example.com:5432/holdpoint")
+		}
+		return text
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Fragment != "":
+		s.reportKey(key, "can't be read as postgres://user:password@host:5432/database: write special characters of the password "+
+			"as %%xx, or give the password by the environment variable PGPASSWORD")
+	case strings.Trim(u.Path, "/") == "" && !u.Query().Has("dbname"):
+		s.reportKey(key, "names no database: end it with the database's name, such as postgres://db.example.com:5432/holdpoint")
+	}
+	return text
 }

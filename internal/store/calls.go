@@ -15,7 +15,7 @@ func (tx *Tx) InsertCall(ctx context.Context, r tool.Record) error {
 	}
 	body, err := encode("call", packRecord(r))
 	if err == nil {
-		_, err = tx.exec(ctx, `INSERT INTO calls (id, run_id, session_id, sequence, turn, idx, has_result, body)
+		err = tx.insert(ctx, `INSERT INTO calls (id, run_id, session_id, sequence, turn, idx, has_result, body)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 			r.Call.ID, r.Call.RunID, r.Call.SessionID, r.Sequence, r.Turn, r.Index, flag(r.Result != nil), body)
 	}

@@ -173,8 +173,16 @@ func checkID[T ~string](field string, id T) error {
 		return invalid(field, "it is empty")
 	case len(id) > maxIDBytes:
 		return invalid(field, "%d bytes are too long for an id: use at most %d", len(id), maxIDBytes)
-	case !utf8.ValidString(string(id)) || strings.ContainsRune(string(id), 0):
+	case !storable(string(id)):
 		return invalid(field, "an id is UTF-8 text without NUL")
+	}
+	return nil
+}
+
+// checkKey refuses a text that is looked up by an index and is too long for one.
+func checkKey[T ~string](field string, s T) error {
+	if n := len(column(s)); n > maxIDBytes {
+		return invalid(field, "%d bytes are too long: use at most %d", n, maxIDBytes)
 	}
 	return nil
 }

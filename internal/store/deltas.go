@@ -44,9 +44,8 @@ func (tx *Tx) insertDelta(ctx context.Context, run interaction.RunID, d event.St
 		return err
 	}
 	tx.touched[run] = true
-	_, err = tx.exec(ctx, `INSERT INTO deltas (run_id, id, turn, attempt, pos, content) VALUES (?, ?, ?, ?, ?, ?)`,
+	return tx.insert(ctx, `INSERT INTO deltas (run_id, id, turn, attempt, pos, content) VALUES (?, ?, ?, ?, ?, ?)`,
 		run, id, d.Turn, d.Attempt, d.Offset, text)
-	return err
 }
 
 // ClearDeltas removes a turn's live pieces once its step is complete.

@@ -3,14 +3,22 @@ package store
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"holdpoint/interaction"
 )
 
 var (
-	// ErrBusy is wrapped by the error of a write that another process kept from its turn for Config.BusyTimeout.
-	// Nothing was written; trying again later makes sense.
+	// ErrBusy is wrapped by the error of a write that others kept from its turn for Config.BusyTimeout. Nothing was
+	// written; trying again later makes sense.
 	ErrBusy = errors.New("the database is busy")
+	// ErrUnavailable is wrapped by the error of a call for which the database could not be reached for
+	// Config.BusyTimeout. Nothing was written; trying again later makes sense.
+	ErrUnavailable = errors.New("the database can't be reached")
+	// ErrUncertain is wrapped by the error of a write whose commit was sent and never answered, and whose outcome
+	// could not be found out later either: it was written whole, or not at all. Doing the same write again is right
+	// if it is one that finds out by itself whether it was done, as every write of Holdpoint's activities does.
+	ErrUncertain = errors.New("the write may or may not have been committed")
 	// ErrNotFound is wrapped by the error of an update whose row does not exist.
 	ErrNotFound = errors.New("not found")
 	// ErrExists is wrapped by the error of an insert whose id or place is taken.
@@ -34,6 +42,11 @@ func tooLarge(what string, size int) error {
 
 func invalid(field, format string, args ...any) error {
 	return &interaction.Error{Code: interaction.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// unavailable is the error of a call that has tried long enough.
+func unavailable(err error, waited time.Duration, attempts int) error {
+	return fmt.Errorf("%w: no answer in %s and %d attempts: %w", ErrUnavailable, waited.Round(time.Millisecond), attempts, err)
 }
 
 // in says where an error happened. It keeps nil nil.

@@ -113,11 +113,10 @@ func (q queries) insertEvent(ctx context.Context, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	_, err = q.exec(ctx, `INSERT INTO events (run_id, number, type, happened_at, event_key, salt, payload, payload_hash, hash)
+	return q.insert(ctx, `INSERT INTO events (run_id, number, type, happened_at, event_key, salt, payload, payload_hash, hash)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.RunID, e.Number, string(e.Type), e.Time.UnixMicro(), sql.NullString{String: e.Key, Valid: e.Key != ""},
 		hex.EncodeToString(e.Salt), payload, e.Inner, e.Hash)
-	return err
 }
 
 // scanEvent reads an event back, Inner included, so that event.Verify also takes one whose payload was erased.

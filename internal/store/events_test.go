@@ -205,6 +205,50 @@ func TestTwentyConcurrentWritersOfOneRun(t *testing.T) {
 	})
 }
 
+func TestTwentyConcurrentWritersOfOneRunFromTwoStores(t *testing.T) {
+	onShared(t, func(t *testing.T, d shared) {
+		stores := []*store.Store{open(t, d.cfg), open(t, d.cfg)}
+		addRun(t, stores[0], "r1")
+		const writers, each = 20, 10
+		var wg sync.WaitGroup
+		for w := range writers {
+			wg.Go(func() {
+				s := stores[w%len(stores)]
+				for n := range each {
+					err := s.Write(t.Context(), func(tx *store.Tx) error {
+						seq, err := tx.NextSequence(t.Context(), "s")
+						if err != nil {
+							return err
+						}
+						if err := tx.InsertStep(t.Context(), step("r1", "s", seq)); err != nil {
+							return err
+						}
+						_, err = tx.AppendEvents(t.Context(), "r1", note("r1", fmt.Sprint(w, n)))
+						return err
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for _, s := range stores {
+			wantNumbers(t, s, "r1", writers*each)
+		}
+		steps, err := stores[0].Transcript(t.Context(), "s")
+		no(t, err)
+		for i, st := range steps {
+			if st.Sequence != int64(i+1) {
+				t.Fatalf("step %d has sequence %d", i+1, st.Sequence)
+			}
+		}
+		if len(steps) != writers*each {
+			t.Errorf("%d steps, want %d", len(steps), writers*each)
+		}
+	})
+}
+
 func TestTamperingShows(t *testing.T) {
 	t.Parallel()
 	for name, statements := range map[string][]string{
@@ -238,15 +282,19 @@ func TestTamperingShows(t *testing.T) {
 }
 
 func TestAPayloadCanBeErased(t *testing.T) {
-	t.Parallel()
-	path := t.TempDir() + "/x.db"
-	s := openFile(t, path)
-	fiveEvents(t, s)
-	raw(t, path, `UPDATE events SET salt = NULL, payload = NULL WHERE number = 3`)
-	no(t, s.VerifyRun(t.Context(), "r1"))
-	if e := readAll(t, s, "r1")[2]; !e.Erased() || e.Type != event.Error {
-		t.Errorf("the erased event reads %s %s", e.Type, e.Payload)
-	}
+	onShared(t, func(t *testing.T, d shared) {
+		s := open(t, d.cfg)
+		fiveEvents(t, s)
+		d.raw(t, `UPDATE events SET salt = NULL, payload = NULL WHERE number = 3`)
+		no(t, s.VerifyRun(t.Context(), "r1"))
+		if e := readAll(t, s, "r1")[2]; !e.Erased() || e.Type != event.Error {
+			t.Errorf("the erased event reads %s %s", e.Type, e.Payload)
+		}
+		d.raw(t, `UPDATE events SET type = 'run_paused' WHERE number = 3`)
+		if err := s.VerifyRun(t.Context(), "r1"); !errors.Is(err, store.ErrTampered) {
+			t.Errorf("got %v, want ErrTampered", err)
+		}
+	})
 }
 
 func fiveEvents(t testing.TB, s *store.Store) {

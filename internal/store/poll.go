@@ -79,7 +79,7 @@ type poller struct {
 	db      *sql.DB
 	d       *dialect
 	conn    *sql.Conn // the version is counted per connection
-	version int64
+	version string
 }
 
 // look reports whether anything was committed since the last look, and, if so or if fresh, the runs' marks.
@@ -96,8 +96,8 @@ func (p *poller) look(ctx context.Context, runs []interaction.RunID, fresh bool)
 		}
 		changed = true
 	}
-	version, err := p.d.version(ctx, p.conn) // before the marks: a commit between the two shows next time
-	if err != nil {
+	var version string // before the marks: a commit between the two shows next time
+	if err = p.conn.QueryRowContext(ctx, p.d.version).Scan(&version); err != nil {
 		return false, nil, err
 	}
 	changed = changed || version != p.version
@@ -127,9 +127,15 @@ func (q queries) marksOf(ctx context.Context, runs []interaction.RunID) (map[int
 	for len(runs) > 0 {
 		part := runs[:min(len(runs), lookAtOnce)]
 		runs = runs[len(part):]
-		args := make([]any, len(part))
-		for i, r := range part {
-			args[i], marksByRun[r] = r, mark{}
+		var args []any
+		for _, r := range part {
+			marksByRun[r] = mark{}
+			if storable(string(r)) {
+				args = append(args, r)
+			}
+		}
+		if len(args) == 0 {
+			continue
 		}
 		_, err := all(ctx, q, func(rows *sql.Rows) (struct{}, error) {
 			var id interaction.RunID

@@ -16,19 +16,22 @@ import (
 	"holdpoint/event"
 	"holdpoint/interaction"
 	"holdpoint/internal/store"
+	"holdpoint/internal/store/pgtest"
 )
 
-// The variables that make this test binary a process that writes to a store: the file, the run, and how many
+// The variables that make this test binary a process that writes to a store: the database, the run, and how many
 // events ("" for without end).
 const (
-	envPath  = "HOLDPOINT_STORE_TEST_PATH"
-	envRun   = "HOLDPOINT_STORE_TEST_RUN"
-	envCount = "HOLDPOINT_STORE_TEST_COUNT"
+	envDriver = "HOLDPOINT_STORE_TEST_DRIVER"
+	envDSN    = "HOLDPOINT_STORE_TEST_DSN"
+	envRun    = "HOLDPOINT_STORE_TEST_RUN"
+	envCount  = "HOLDPOINT_STORE_TEST_COUNT"
 )
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(envPath); path != "" {
-		if err := writerProcess(path, interaction.RunID(os.Getenv(envRun)), os.Getenv(envCount)); err != nil {
+	if dsn := os.Getenv(envDSN); dsn != "" {
+		cfg := store.Config{Driver: store.Driver(os.Getenv(envDriver)), DSN: dsn}
+		if err := writerProcess(cfg, interaction.RunID(os.Getenv(envRun)), os.Getenv(envCount)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -38,9 +41,9 @@ func TestMain(m *testing.M) {
 }
 
 // writerProcess appends events, two in each transaction, and prints the number of each that was reported written.
-func writerProcess(path string, run interaction.RunID, count string) error {
+func writerProcess(cfg store.Config, run interaction.RunID, count string) error {
 	ctx := context.Background()
-	s, err := store.Open(ctx, store.Config{DSN: path})
+	s, err := store.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -68,12 +71,12 @@ func writerProcess(path string, run interaction.RunID, count string) error {
 }
 
 // spawn starts this test binary as a writer.
-func spawn(t *testing.T, path string, run interaction.RunID, count string) (*exec.Cmd, *bufio.Scanner) {
+func spawn(t *testing.T, cfg store.Config, run interaction.RunID, count string) (*exec.Cmd, *bufio.Scanner) {
 	t.Helper()
 	exe, err := os.Executable()
 	no(t, err)
 	cmd := exec.CommandContext(t.Context(), exe)
-	cmd.Env = append(os.Environ(), envPath+"="+path, envRun+"="+string(run), envCount+"="+count)
+	cmd.Env = append(os.Environ(), envDriver+"="+string(cfg.Driver), envDSN+"="+cfg.DSN, envRun+"="+string(run), envCount+"="+count)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	no(t, err)
@@ -81,59 +84,63 @@ func spawn(t *testing.T, path string, run interaction.RunID, count string) (*exe
 	return cmd, bufio.NewScanner(out)
 }
 
-func TestTwoProcessesWriteToOneFile(t *testing.T) {
-	t.Parallel()
-	path := t.TempDir() + "/x.db"
-	const each = 40
-	// Both start on an empty directory, so they also race to create the schema, and here a third joins.
-	a, outA := spawn(t, path, "shared", fmt.Sprint(each))
-	b, outB := spawn(t, path, "shared", fmt.Sprint(each))
-	s := openFile(t, path)
-	no(t, s.EnsureRun(t.Context(), newRun("shared")))
-	for range each / 2 {
-		write(t, s, func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.AppendEvents(ctx, "shared", note("shared", "mine"), note("shared", "mine too"))
-			return err
-		})
-	}
-	for outA.Scan() {
-	}
-	for outB.Scan() {
-	}
-	no(t, a.Wait())
-	no(t, b.Wait())
-	wantNumbers(t, s, "shared", 3*each)
+func TestTwoProcessesWriteToOneDatabase(t *testing.T) {
+	onShared(t, func(t *testing.T, d shared) {
+		const each = 40
+		// Both start on an empty database, so they also race to create the schema, and here a third joins.
+		a, outA := spawn(t, d.cfg, "shared", fmt.Sprint(each))
+		b, outB := spawn(t, d.cfg, "shared", fmt.Sprint(each))
+		s := open(t, d.cfg)
+		no(t, s.EnsureRun(t.Context(), newRun("shared")))
+		changes := s.Watch(t.Context(), "shared")
+		for range each / 2 {
+			write(t, s, func(ctx context.Context, tx *store.Tx) error {
+				_, err := tx.AppendEvents(ctx, "shared", note("shared", "mine"), note("shared", "mine too"))
+				return err
+			})
+		}
+		for len(readAll(t, s, "shared")) < 3*each {
+			woken(t, changes)
+		}
+		for outA.Scan() {
+		}
+		for outB.Scan() {
+		}
+		no(t, a.Wait())
+		no(t, b.Wait())
+		wantNumbers(t, s, "shared", 3*each)
+	})
 }
 
 func TestKilledWriterLeavesAConsistentChain(t *testing.T) {
-	t.Parallel()
-	path := t.TempDir() + "/x.db"
-	for round := range 4 {
-		cmd, out := spawn(t, path, "r1", "")
-		last := int64(0)
-		for n := 0; n < 5+7*round && out.Scan(); n++ {
-			_, err := fmt.Sscan(out.Text(), &last)
-			no(t, err)
+	onShared(t, func(t *testing.T, d shared) {
+		for round := range 4 {
+			cmd, out := spawn(t, d.cfg, "r1", "")
+			last := int64(0)
+			for n := 0; n < 5+7*round && out.Scan(); n++ {
+				_, err := fmt.Sscan(out.Text(), &last)
+				no(t, err)
+			}
+			no(t, cmd.Process.Kill())
+			for out.Scan() { // what was reported before the signal arrived counts too
+				_, err := fmt.Sscan(out.Text(), &last)
+				no(t, err)
+			}
+			if err := cmd.Wait(); err == nil {
+				t.Fatal("the writer ended by itself")
+			}
+			s := open(t, d.cfg)
+			no(t, s.VerifyRun(t.Context(), "r1"))
+			events := readAll(t, s, "r1")
+			if int64(len(events)) < last {
+				t.Fatalf("round %d: %d events are left of %d that were reported written", round, len(events), last)
+			}
+			if len(events)%2 != 0 {
+				t.Fatalf("round %d: %d events: half a transaction is left", round, len(events))
+			}
+			no(t, s.Close())
 		}
-		no(t, cmd.Process.Kill())
-		for out.Scan() { // what was reported before the signal arrived counts too
-			_, err := fmt.Sscan(out.Text(), &last)
-			no(t, err)
-		}
-		if err := cmd.Wait(); err == nil {
-			t.Fatal("the writer ended by itself")
-		}
-		s := openFile(t, path)
-		no(t, s.VerifyRun(t.Context(), "r1"))
-		events := readAll(t, s, "r1")
-		if int64(len(events)) < last {
-			t.Fatalf("round %d: %d events are left of %d that were reported written", round, len(events), last)
-		}
-		if len(events)%2 != 0 {
-			t.Fatalf("round %d: %d events: half a transaction is left", round, len(events))
-		}
-		no(t, s.Close())
-	}
+	})
 }
 
 func TestBusyIsReportedWithinItsBound(t *testing.T) {
@@ -165,6 +172,38 @@ func TestBusyIsReportedWithinItsBound(t *testing.T) {
 	_, err = conn.ExecContext(t.Context(), "COMMIT")
 	no(t, err)
 	no(t, <-done)
+}
+
+// shared is a database that several processes may open.
+type shared struct {
+	cfg store.Config
+	// raw changes it behind the store's back.
+	raw func(t testing.TB, statements ...string)
+}
+
+// onShared runs a test against every kind of shared database.
+func onShared(t *testing.T, test func(t *testing.T, d shared)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("file", func(t *testing.T) {
+		t.Parallel()
+		path := t.TempDir() + "/x.db"
+		test(t, shared{cfg: store.Config{Driver: store.SQLite, DSN: path}, raw: func(t testing.TB, statements ...string) {
+			t.Helper()
+			raw(t, path, statements...)
+		}})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		dsn := pgtest.Database(t)
+		test(t, shared{cfg: store.Config{Driver: store.Postgres, DSN: dsn}, raw: func(t testing.TB, statements ...string) {
+			t.Helper()
+			admin := connect(t, dsn)
+			for _, st := range statements {
+				admin.exec(st)
+			}
+		}})
+	})
 }
 
 // raw changes the file behind the store's back.

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"holdpoint/interaction"
 	"holdpoint/internal/store"
 	"holdpoint/llm"
+	"holdpoint/permission"
 	"holdpoint/tool"
 )
 
@@ -267,5 +269,66 @@ func TestTheLedgerKeepsTheLastEntryOfACall(t *testing.T) {
 		})
 		code(t, s.Write(t.Context(), func(tx *store.Tx) error { return tx.SaveExecution(t.Context(), tool.Execution{}) }),
 			interaction.CodeInvalid, "call_id")
+	})
+}
+
+func TestTextsThatNoRowHasAreNotFound(t *testing.T) {
+	conform(t, func(t *testing.T, s *store.Store) {
+		addRun(t, s, "r1")
+		for _, bad := range []string{"a\x00b", "\xff", "r1\x00"} {
+			run := interaction.RunID(bad)
+			_, found, err := s.Run(t.Context(), run)
+			_, found2, err2 := s.Interaction(t.Context(), interaction.ID(bad))
+			_, found3, err3 := s.Response(t.Context(), interaction.ResponseID(bad))
+			if found || found2 || found3 || errors.Join(err, err2, err3) != nil {
+				t.Errorf("%q was found: %v %v %v, %v", bad, found, found2, found3, errors.Join(err, err2, err3))
+			}
+			events, err := s.Events(t.Context(), run, 0, 0)
+			no(t, err)
+			deltas, err := s.Deltas(t.Context(), run, 0)
+			no(t, err)
+			steps, _, err := s.Steps(t.Context(), run, 0, "")
+			no(t, err)
+			if len(events)+len(deltas)+len(steps) > 0 {
+				t.Errorf("run %q has %d events, %d deltas, %d steps", bad, len(events), len(deltas), len(steps))
+			}
+			if err := s.RevokeRule(t.Context(), bad, "ann", start); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("revoking rule %q: %v", bad, err)
+			}
+			if err := s.VerifyRun(t.Context(), run); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("verifying run %q: %v", bad, err)
+			}
+		}
+	})
+}
+
+func TestTheLongestIDsFit(t *testing.T) {
+	conform(t, func(t *testing.T, s *store.Store) {
+		long := ""
+		for len(long) < 1024 { // text that does not compress well
+			long += rand.Text()
+		}
+		long = long[:1024]
+		run := newRun(interaction.RunID(long))
+		run.SessionID, run.UserID = interaction.SessionID(long), interaction.PrincipalID(long)
+		no(t, s.EnsureRun(t.Context(), run))
+		i := question(interaction.ID(long), start)
+		i.Request.RunID, i.Request.SessionID = run.ID, run.SessionID
+		save(t, s, i)
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			e := note(run.ID, "x")
+			e.Key = long
+			_, err := tx.AppendEvents(ctx, run.ID, e)
+			return errors.Join(err, tx.InsertStep(ctx, step(run.ID[:1000], run.SessionID, 1)))
+		})
+		no(t, s.SaveRule(t.Context(), permission.Rule{ID: long, UserID: long, SessionID: long, Effect: permission.Deny, Pattern: "bash"}))
+		_, _, err := s.SaveResponse(t.Context(), interaction.Response{ID: interaction.ResponseID(long), RequestID: interaction.ID(long)})
+		no(t, err)
+
+		run.ID, run.UserID = "r2", interaction.PrincipalID(long+"x")
+		code(t, s.EnsureRun(t.Context(), run), interaction.CodeInvalid, "user_id")
+		code(t, s.SaveRule(t.Context(), permission.Rule{ID: "x", UserID: long + "x"}), interaction.CodeInvalid, "user_id")
+		_, _, err = s.SaveResponse(t.Context(), interaction.Response{ID: "x", RequestID: interaction.ID(long + "x")})
+		code(t, err, interaction.CodeInvalid, "request_id")
 	})
 }

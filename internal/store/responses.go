@@ -13,6 +13,9 @@ func (s *Store) SaveResponse(ctx context.Context, r interaction.Response) (exist
 		return existing, false, in(err, "save a response")
 	}
 	body, err := encode("response", packResponse(r))
+	if err == nil {
+		err = checkKey("request_id", r.RequestID)
+	}
 	if err != nil {
 		return existing, false, in(err, "save response %s", r.ID)
 	}

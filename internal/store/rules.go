@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"holdpoint/interaction"
@@ -16,6 +18,9 @@ func (s *Store) SaveRule(ctx context.Context, r permission.Rule) error {
 		return in(err, "save a rule")
 	}
 	body, err := encode("rule", r)
+	if err == nil {
+		err = checkKey("user_id", r.UserID)
+	}
 	if err != nil {
 		return in(err, "save rule %s", r.ID)
 	}
@@ -70,8 +75,36 @@ func (q queries) bumpRules(ctx context.Context, user string) error {
 // Rules returns the rules stored for a user that are not revoked, oldest first: the user's own in any session,
 // those of the given session, and those stored for no user in particular (a deny of those binds all; the engine
 // matches no allow of them). Expired ones are left to the engine, which is told the time.
+//
+// Until the transaction ends no rule of the user's is saved or revoked: whoever saves or revokes one waits. So what
+// is decided by these rules and written here is decided by the rules that are in force when it is written; a
+// serialisable transaction alone would promise no more than some order of the two.
 func (tx *Tx) Rules(ctx context.Context, user interaction.PrincipalID, session interaction.SessionID) ([]permission.Rule, error) {
+	if err := tx.holdRules(ctx, user); err != nil {
+		return nil, in(err, "read the rules of user %s", user)
+	}
 	return tx.rules(ctx, user, session)
+}
+
+// holdRules holds the rows that bumpRules changes. A user who never had a rule has no row yet, so it is made.
+func (tx *Tx) holdRules(ctx context.Context, user interaction.PrincipalID) error {
+	if tx.d.forShare == "" {
+		return nil
+	}
+	held, err := all(ctx, tx.queries, func(rows *sql.Rows) (user string, err error) { return user, rows.Scan(&user) },
+		`SELECT user_id FROM rule_versions WHERE user_id IN (?, '') ORDER BY user_id`+tx.d.forShare, column(user))
+	if err != nil {
+		return err
+	}
+	for _, u := range []string{"", column(user)} {
+		if slices.Contains(held, u) {
+			continue
+		}
+		if _, err := tx.exec(ctx, `INSERT INTO rule_versions (user_id, version) VALUES (?, 0) ON CONFLICT (user_id) DO NOTHING`, u); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Rules is Tx.Rules outside a transaction.
@@ -88,7 +121,7 @@ func (q queries) rules(ctx context.Context, user interaction.PrincipalID, sessio
 
 // RulesVersion grows whenever a rule that Rules could return for the user is saved or revoked.
 func (s *Store) RulesVersion(ctx context.Context, user interaction.PrincipalID) (version int64, err error) {
-	_, err = s.read().one(ctx, `SELECT COALESCE(SUM(version), 0) FROM rule_versions WHERE user_id IN (?, '')`,
+	_, err = s.read().one(ctx, `SELECT CAST(COALESCE(SUM(version), 0) AS BIGINT) FROM rule_versions WHERE user_id IN (?, '')`,
 		[]any{column(user)}, &version)
 	return version, in(err, "read the rules' version of user %s", user)
 }

@@ -22,6 +22,9 @@ func (q queries) insertRun(ctx context.Context, r agent.Run) (bool, error) {
 	if err := checkID("session_id", r.SessionID); err != nil {
 		return false, err
 	}
+	if err := checkKey("user_id", r.UserID); err != nil {
+		return false, err
+	}
 	body, err := encode("run", r)
 	if err != nil {
 		return false, err
@@ -46,6 +49,9 @@ func (tx *Tx) LockRun(ctx context.Context, id interaction.RunID) (r agent.Run, h
 // UpdateRun replaces a run's record. A run that has ended keeps no live pieces.
 func (tx *Tx) UpdateRun(ctx context.Context, r agent.Run) error {
 	body, err := encode("run", r)
+	if err == nil {
+		err = checkKey("user_id", r.UserID)
+	}
 	if err != nil {
 		return in(err, "update run %s", r.ID)
 	}

@@ -14,9 +14,7 @@ import (
 
 // openSQLite opens the writer and the readers.
 func (s *Store) openSQLite(ctx context.Context) (err error) {
-	if s.cfg.Driver == Memory {
-		return s.openMemory(ctx)
-	}
+	s.dialect, s.place = sqliteDialect, s.cfg.DSN
 	path, err := prepareFile(s.cfg.DSN)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -32,12 +30,14 @@ func (s *Store) openSQLite(ctx context.Context) (err error) {
 	if s.reader, err = openPool(path, pragmas(wait, false, "query_only(1)"), s.cfg.Readers+1); err != nil {
 		return fmt.Errorf("store: open %s: %w", path, err)
 	}
-	return nil
+	s.hub = newHub(s.cfg.PollInterval, &poller{db: s.reader, d: s.dialect}, nil)
+	return s.migrate(ctx)
 }
 
 // openMemory gives the database a name of its own, so that a connection that breaks off (a cancelled
 // transaction may cost its connection) does not take the data with it: the keeper holds them.
 func (s *Store) openMemory(ctx context.Context) (err error) {
+	s.dialect, s.place = sqliteDialect, "the database in memory"
 	q := pragmas(s.lockWait(), true)
 	q.Set("vfs", "memdb")
 	name := "/holdpoint-" + rand.Text()
@@ -51,10 +51,11 @@ func (s *Store) openMemory(ctx context.Context) (err error) {
 		return fmt.Errorf("store: open %s: %w", s.name(), err)
 	}
 	s.reader = s.writer // memdb has no WAL: a second connection could not read while this one writes
-	return nil
+	s.hub = newHub(s.cfg.PollInterval, nil, nil)
+	return s.migrate(ctx)
 }
 
-// lockWait is how long SQLite itself waits for a lock; Write tries again after that.
+// lockWait is how long the database itself waits for a lock; Write tries again after that.
 func (s *Store) lockWait() time.Duration { return min(s.cfg.BusyTimeout, 5*time.Second) }
 
 // prepareFile makes the file, if it is new, readable by its owner alone: transcripts are in it. SQLite gives its
@@ -113,7 +114,7 @@ func (s *Store) checkJournal(ctx context.Context) error {
 		if !s.dialect.busy(err) || time.Since(began) >= s.cfg.BusyTimeout {
 			return fmt.Errorf("store: open %s as an SQLite database: %w", s.cfg.DSN, err)
 		}
-		if err := pause(ctx, min(attempt, 10)); err != nil {
+		if err := pause(ctx, conflictStep*time.Duration(min(attempt, 10))); err != nil {
 			return in(err, "open %s", s.cfg.DSN)
 		}
 	}

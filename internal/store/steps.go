@@ -33,9 +33,8 @@ func (q queries) insertStep(ctx context.Context, s llm.Step) error {
 	if err != nil {
 		return err
 	}
-	_, err = q.exec(ctx, `INSERT INTO steps (id, run_id, session_id, sequence, body) VALUES (?, ?, ?, ?, ?)`,
+	return q.insert(ctx, `INSERT INTO steps (id, run_id, session_id, sequence, body) VALUES (?, ?, ?, ?, ?)`,
 		s.ID, s.RunID, s.SessionID, s.Sequence, body)
-	return err
 }
 
 // Turn returns the stored result of a model call, byte for byte.
@@ -52,7 +51,7 @@ func (tx *Tx) Turn(ctx context.Context, run interaction.RunID, turn int) (result
 func (tx *Tx) SaveTurn(ctx context.Context, run interaction.RunID, turn int, result json.RawMessage) error {
 	text, err := bounded("turn", result)
 	if err == nil {
-		_, err = tx.exec(ctx, `INSERT INTO turns (run_id, turn, result) VALUES (?, ?, ?)`, run, turn, text)
+		err = tx.insert(ctx, `INSERT INTO turns (run_id, turn, result) VALUES (?, ?, ?)`, run, turn, text)
 	}
 	return in(err, "save turn %d of run %s", turn, run)
 }

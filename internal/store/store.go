@@ -5,10 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
-
-	"holdpoint/interaction"
 )
 
 // Driver names a kind of database.
@@ -19,21 +16,42 @@ const (
 	SQLite Driver = "sqlite"
 	// Memory is a database of this Store alone, gone when it is closed.
 	Memory Driver = "memory"
+	// Postgres is a PostgreSQL database, shared by the processes of any number of machines.
+	Postgres Driver = "postgres"
 )
 
 // Config says which database to open and how long to wait for it.
 type Config struct {
-	// Driver is SQLite or Memory. Defaults to SQLite.
+	// Driver is SQLite, Memory or Postgres. Defaults to SQLite.
 	Driver Driver
-	// DSN is the file's path for SQLite, created if need be, readable by its owner alone. Memory has none.
+	// DSN is the file's path for SQLite, created if need be, readable by its owner alone; for Postgres, a connection
+	// string (postgres://user:password@host:5432/database?sslmode=verify-full, or key=value pairs), to which the usual
+	// PG* variables and ~/.pgpass add. Memory has none. It is a secret, and no error shows it.
 	DSN string
-	// BusyTimeout is how long a write waits for its turn when other processes write. Defaults to 30 s.
+	// BusyTimeout is how long a write waits for its turn when others write, and how long any call waits for a
+	// PostgreSQL server that is gone to come back. Defaults to 30 s.
 	BusyTimeout time.Duration
 	// Readers is how many reads run at once. Defaults to 4. Memory reads and writes on one connection.
 	Readers int
-	// PollInterval is how often Watch looks for what other processes wrote. Defaults to 250 ms.
+	// Writers is how many writes run at once; Postgres only. Defaults to 8. A process uses up to Readers + Writers + 3
+	// connections, and keeps those that it needs.
+	Writers int
+	// PollInterval is how often Watch looks for what other processes wrote. Defaults to 250 ms, and to 1 s for
+	// Postgres, where it is only for notifications that got lost.
 	PollInterval time.Duration
 }
+
+// String shows a configuration without its secret.
+func (c Config) String() string {
+	if c.Driver == Postgres && c.DSN != "" {
+		c.DSN = "********"
+	}
+	type plain Config
+	return fmt.Sprintf("%+v", plain(c))
+}
+
+// GoString is String, so that no verb shows the secret.
+func (c Config) GoString() string { return c.String() }
 
 func (c Config) withDefaults() Config {
 	if c.Driver == "" {
@@ -45,24 +63,34 @@ func (c Config) withDefaults() Config {
 	if c.Readers == 0 {
 		c.Readers = 4
 	}
+	if c.Writers == 0 {
+		c.Writers = 8
+	}
 	if c.PollInterval == 0 {
 		c.PollInterval = 250 * time.Millisecond
+		if c.Driver == Postgres {
+			c.PollInterval = time.Second
+		}
 	}
 	return c
 }
 
 func (c Config) validate() error {
 	switch {
-	case c.Driver != SQLite && c.Driver != Memory:
-		return fmt.Errorf("driver %q is unknown: use %s or %s", c.Driver, SQLite, Memory)
+	case c.Driver != SQLite && c.Driver != Memory && c.Driver != Postgres:
+		return fmt.Errorf("driver %q is unknown: use %s, %s or %s", c.Driver, SQLite, Memory, Postgres)
 	case c.Driver == SQLite && c.DSN == "":
 		return errors.New("the DSN, the path of the SQLite file is missing")
+	case c.Driver == Postgres && c.DSN == "":
+		return errors.New("the DSN, the connection string of the PostgreSQL database is missing")
 	case c.Driver == Memory && c.DSN != "":
 		return fmt.Errorf("the DSN %q is given, but a database in memory has none", c.DSN)
 	case c.BusyTimeout < 0:
 		return fmt.Errorf("BusyTimeout: %s is negative", c.BusyTimeout)
 	case c.Readers < 0:
 		return fmt.Errorf("Readers: %d is negative", c.Readers)
+	case c.Writers < 0:
+		return fmt.Errorf("Writers: %d is negative", c.Writers)
 	case c.PollInterval < 0:
 		return fmt.Errorf("PollInterval: %s is negative", c.PollInterval)
 	}
@@ -71,12 +99,15 @@ func (c Config) validate() error {
 
 // Store is an open database. Its methods may be used by many goroutines at once.
 type Store struct {
-	cfg     Config
-	dialect *dialect
-	writer  *sql.DB // one connection: writers of this process queue in memory, not in the database
-	reader  *sql.DB // the writer itself in memory
-	keeper  *sql.DB // in memory: holds the database while no other connection does
-	hub     *hub
+	cfg       Config
+	dialect   *dialect
+	place     string  // the database in words, without secrets
+	writer    *sql.DB // SQLite: one connection, so writers of this process queue in memory, not in the database
+	reader    *sql.DB // the writer itself in memory
+	keeper    *sql.DB // in memory: holds the database while no other connection does
+	hub       *hub
+	announcer *announcer // tells other processes; nil where there are none, or where they look by themselves
+	slots     *slots     // nil where the answer to a commit can't get lost
 }
 
 // Open opens the database, brings its schema up to date, and refuses one that a newer binary has changed.
@@ -85,7 +116,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("store: configuration: %w", err)
 	}
-	s := &Store{cfg: cfg, dialect: sqliteDialect}
+	s := &Store{cfg: cfg}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -93,30 +124,31 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context) error {
-	if err := s.openSQLite(ctx); err != nil {
-		return err
+	switch s.cfg.Driver {
+	case Postgres:
+		return s.openPostgres(ctx)
+	case Memory:
+		return s.openMemory(ctx)
+	case SQLite:
+		return s.openSQLite(ctx)
+	default: // validate lets no other pass
+		return fmt.Errorf("store: configuration: driver %q is unknown", s.cfg.Driver)
 	}
-	if err := migrate(ctx, s.dialect, s.writer); err != nil {
-		return fmt.Errorf("store: schema of %s: %w", s.name(), err)
-	}
-	var p *poller
-	if s.cfg.Driver != Memory {
-		p = &poller{db: s.reader, d: s.dialect}
-	}
-	s.hub = newHub(s.cfg.PollInterval, p)
-	return nil
+}
+
+// migrate brings the schema up to date.
+func (s *Store) migrate(ctx context.Context) error {
+	return in(migrate(ctx, s.dialect, s.writer, s.reader), "schema of %s", s.name())
 }
 
 // name is the database in words.
-func (s *Store) name() string {
-	if s.cfg.Driver == Memory {
-		return "the database in memory"
-	}
-	return s.cfg.DSN
-}
+func (s *Store) name() string { return s.place }
 
 // Close ends the watches and closes the database. Methods called later fail.
 func (s *Store) Close() error {
+	if s.announcer != nil {
+		s.announcer.close()
+	}
 	if s.hub != nil {
 		s.hub.close()
 	}
@@ -135,72 +167,6 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 // read runs queries outside a transaction.
-func (s *Store) read() queries { return queries{q: s.reader, d: s.dialect} }
-
-// Write runs fn in one write transaction, which sees and excludes every other. An error from fn rolls everything
-// back and is returned as it is. When the database was busy, fn runs again, until Config.BusyTimeout has passed
-// (then the error wraps ErrBusy) or ctx ends; so fn must have no effect but through tx, and must not call
-// methods of the Store.
-func (s *Store) Write(ctx context.Context, fn func(tx *Tx) error) error {
-	began := time.Now()
-	for attempt := 1; ; attempt++ {
-		err := s.attempt(ctx, fn)
-		if err == nil || !s.dialect.busy(err) {
-			return err
-		}
-		waited := time.Since(began)
-		if waited >= s.cfg.BusyTimeout {
-			return fmt.Errorf("store: write to %s: %w: no turn in %s and %d attempts: %w",
-				s.name(), ErrBusy, waited.Round(time.Millisecond), attempt, err)
-		}
-		if err := pause(ctx, min(attempt, 10)); err != nil {
-			return in(err, "write to %s", s.name())
-		}
-	}
-}
-
-// pause waits some milliseconds, more after each attempt, and never the same for two rivals.
-func pause(ctx context.Context, attempt int) error {
-	t := time.NewTimer(time.Duration(attempt) * (5*time.Millisecond + rand.N(5*time.Millisecond)))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
-
-func (s *Store) attempt(ctx context.Context, fn func(tx *Tx) error) (err error) {
-	t, err := s.writer.BeginTx(ctx, s.dialect.write)
-	if err != nil {
-		return in(err, "begin a write to %s", s.name())
-	}
-	done := false
-	defer func() {
-		if !done { // also when fn panics
-			if e := t.Rollback(); e != nil && !errors.Is(e, sql.ErrTxDone) {
-				err = errors.Join(err, in(e, "roll back"))
-			}
-		}
-	}()
-	tx := &Tx{queries: queries{q: t, d: s.dialect}, touched: map[interaction.RunID]bool{}}
-	if err := fn(tx); err != nil {
-		if ctx.Err() != nil && errors.Is(err, sql.ErrTxDone) { // the context's end ended the transaction under fn
-			err = fmt.Errorf("%w: %w", ctx.Err(), err)
-		}
-		return err
-	}
-	done = true
-	if err := t.Commit(); err != nil {
-		return in(err, "commit a write to %s", s.name())
-	}
-	s.hub.notify(tx.touched)
-	return nil
-}
-
-// Tx is a write transaction. It is used by one goroutine, inside the function given to Write.
-type Tx struct {
-	queries
-	touched map[interaction.RunID]bool // runs whose watchers have something new to read
+func (s *Store) read() queries {
+	return queries{q: s.reader, d: s.dialect, patience: s.cfg.BusyTimeout}
 }

@@ -15,6 +15,7 @@ import (
 	"holdpoint/event"
 	"holdpoint/interaction"
 	"holdpoint/internal/store"
+	"holdpoint/internal/store/pgtest"
 )
 
 // What the activities need is what a transaction has, no more and no less.
@@ -42,8 +43,9 @@ func TestTxHasNoMethodBeyondTheInterface(t *testing.T) {
 type backend func(t testing.TB) *store.Store
 
 var backends = map[string]backend{
-	"file":   func(t testing.TB) *store.Store { return openFile(t, filepath.Join(t.TempDir(), "holdpoint.db")) },
-	"memory": func(t testing.TB) *store.Store { return open(t, store.Config{Driver: store.Memory}) },
+	"file":     func(t testing.TB) *store.Store { return openFile(t, filepath.Join(t.TempDir(), "holdpoint.db")) },
+	"memory":   func(t testing.TB) *store.Store { return open(t, store.Config{Driver: store.Memory}) },
+	"postgres": func(t testing.TB) *store.Store { return openPostgres(t, pgtest.Database(t)) },
 }
 
 // conform runs a test against every kind of database.
@@ -75,6 +77,11 @@ func open(t testing.TB, cfg store.Config) *store.Store {
 func openFile(t testing.TB, path string) *store.Store {
 	t.Helper()
 	return open(t, store.Config{DSN: path})
+}
+
+func openPostgres(t testing.TB, dsn string) *store.Store {
+	t.Helper()
+	return open(t, store.Config{Driver: store.Postgres, DSN: dsn})
 }
 
 // write runs fn in a transaction and fails the test on an error.
@@ -133,6 +140,8 @@ func TestOpenRefusesAWrongConfiguration(t *testing.T) {
 		want string
 	}{
 		"unknown driver":        {store.Config{Driver: "oracle"}, `"oracle" is unknown`},
+		"postgres without DSN":  {store.Config{Driver: store.Postgres}, "connection string of the PostgreSQL database is missing"},
+		"negative writers":      {store.Config{DSN: "x", Writers: -1}, "Writers"},
 		"no path":               {store.Config{}, "path of the SQLite file is missing"},
 		"memory with a path":    {store.Config{Driver: store.Memory, DSN: "x"}, "has none"},
 		"negative timeout":      {store.Config{DSN: "x", BusyTimeout: -1}, "BusyTimeout"},
@@ -182,14 +191,14 @@ func TestReopeningKeepsEverything(t *testing.T) {
 }
 
 func TestOpenRefusesANewerSchema(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "x.db")
-	no(t, openFile(t, path).Close())
-	raw(t, path, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)`)
-	_, err := store.Open(t.Context(), store.Config{DSN: path})
-	if !errors.Is(err, store.ErrNewerSchema) {
-		t.Fatalf("got %v, want ErrNewerSchema", err)
-	}
+	onShared(t, func(t *testing.T, d shared) {
+		no(t, open(t, d.cfg).Close())
+		d.raw(t, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, `+map[store.Driver]string{store.SQLite: "1", store.Postgres: "true"}[d.cfg.Driver]+`)`)
+		_, err := store.Open(t.Context(), d.cfg)
+		if !errors.Is(err, store.ErrNewerSchema) {
+			t.Fatalf("got %v, want ErrNewerSchema", err)
+		}
+	})
 }
 
 func TestWriteRollsBack(t *testing.T) {
@@ -247,7 +256,9 @@ func TestCancelledContextsEndCalls(t *testing.T) {
 		}
 		// A writer that waits for its turn gives up with its context.
 		ctx, cancel = context.WithCancel(t.Context())
-		write(t, s, func(context.Context, *store.Tx) error {
+		write(t, s, func(_ context.Context, tx *store.Tx) error {
+			_, err := tx.InsertRun(t.Context(), newRun("r2"))
+			no(t, err)
 			done := make(chan error, 1)
 			go func() { done <- s.EnsureRun(ctx, newRun("r2")) }()
 			cancel()
@@ -260,6 +271,29 @@ func TestCancelledContextsEndCalls(t *testing.T) {
 		no(t, err)
 		if !found {
 			t.Error("a run was lost with a cancelled call")
+		}
+	})
+}
+
+func TestAnErrorThatIsKeptQuietFailsTheWrite(t *testing.T) {
+	conform(t, func(t *testing.T, s *store.Store) {
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		err := s.Write(t.Context(), func(tx *store.Tx) error {
+			if _, err := tx.InsertRun(t.Context(), newRun("r1")); err != nil {
+				return err
+			}
+			_, _, err := tx.Turn(ended, "r1", 1)
+			if err == nil {
+				t.Error("a read with an ended context succeeded")
+			}
+			return nil
+		})
+		if err == nil {
+			t.Error("the write succeeded although a statement of it had failed")
+		}
+		if _, found, err := s.Run(t.Context(), "r1"); err != nil || found {
+			t.Errorf("found %v, %v", found, err)
 		}
 	})
 }

@@ -14,17 +14,22 @@ import (
 // error wraps ErrTampered when an event was changed, removed, added or cut off. An erased payload is no tampering.
 //
 // Whoever can write the database can also write a new chain; the heads in Temporal's history tell then.
-func (s *Store) VerifyRun(ctx context.Context, run interaction.RunID) (err error) {
-	t, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // one snapshot for events and head
+func (s *Store) VerifyRun(ctx context.Context, run interaction.RunID) error {
+	err := s.read().steady(ctx, func() error { return s.verify(ctx, run) })
+	return in(err, "verify run %s", run)
+}
+
+func (s *Store) verify(ctx context.Context, run interaction.RunID) (err error) {
+	t, err := s.reader.BeginTx(ctx, s.dialect.snapshot) // one moment for events and head
 	if err != nil {
-		return in(err, "verify run %s", run)
+		return err
 	}
 	defer func() {
-		if e := t.Rollback(); e != nil && !errors.Is(e, sql.ErrTxDone) {
-			err = errors.Join(err, e)
+		if e := t.Rollback(); err == nil && !errors.Is(e, sql.ErrTxDone) {
+			err = e
 		}
 	}()
-	return in(queries{q: t, d: s.dialect}.verify(ctx, run), "verify run %s", run)
+	return queries{q: t, d: s.dialect}.verify(ctx, run)
 }
 
 func (q queries) verify(ctx context.Context, run interaction.RunID) error {

@@ -9,8 +9,10 @@ import (
 )
 
 // Watch returns a channel that receives soon after new events or deltas of the run are committed ("" means any run):
-// at once for what this Store commits, within about Config.PollInterval for other processes. It is a wake-up and no message: several changes may be one, and one may come without a change. A
-// change that is committed after Watch has returned is never missed, so: watch, read, wait, read again.
+// at once for what this Store commits; for what other processes commit, at once in PostgreSQL and within about
+// Config.PollInterval in an SQLite file, which is also the most that a lost notification costs. It is a wake-up and no
+// message: several changes may be one, and one may come without a change. A change that is committed after Watch has
+// returned is never missed, so: watch, read, wait, read again.
 //
 // The channel is closed when ctx ends or the Store is closed.
 func (s *Store) Watch(ctx context.Context, run interaction.RunID) <-chan struct{} {
@@ -37,19 +39,21 @@ func (w *watcher) fire() {
 // hub knows who waits. While anyone does, it also looks for what other processes wrote.
 type hub struct {
 	interval time.Duration
-	poller   *poller // nil where there are no other processes
+	poller   *poller               // nil where there are no other processes
+	listen   func(context.Context) // hears what other processes announce; nil where they don't
 	ctx      context.Context
 	cancel   context.CancelFunc
-	polls    sync.WaitGroup
+	parts    sync.WaitGroup // the poll and the listener
 
 	mu       sync.Mutex
 	watchers map[*watcher]bool
 	polling  bool
+	hearing  bool
 }
 
-func newHub(interval time.Duration, p *poller) *hub {
+func newHub(interval time.Duration, p *poller, listen func(context.Context)) *hub {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &hub{interval: interval, poller: p, ctx: ctx, cancel: cancel, watchers: map[*watcher]bool{}}
+	return &hub{interval: interval, poller: p, listen: listen, ctx: ctx, cancel: cancel, watchers: map[*watcher]bool{}}
 }
 
 func (h *hub) close() {
@@ -59,7 +63,7 @@ func (h *hub) close() {
 		h.drop(w)
 	}
 	h.mu.Unlock()
-	h.polls.Wait()
+	h.parts.Wait()
 }
 
 func (h *hub) watch(ctx context.Context, run interaction.RunID) <-chan struct{} {
@@ -73,7 +77,11 @@ func (h *hub) watch(ctx context.Context, run interaction.RunID) <-chan struct{} 
 	h.watchers[w] = true
 	if !h.polling && h.poller != nil {
 		h.polling = true
-		h.polls.Go(h.poll)
+		h.parts.Go(h.poll)
+	}
+	if !h.hearing && h.listen != nil { // from the first watch on: a process that never watches needs no connection for it
+		h.hearing = true
+		h.parts.Go(func() { h.listen(h.ctx) })
 	}
 	context.AfterFunc(ctx, func() {
 		h.mu.Lock()
@@ -102,5 +110,14 @@ func (h *hub) notify(runs map[interaction.RunID]bool) {
 		if w.run == "" || runs[w.run] {
 			w.fire()
 		}
+	}
+}
+
+// wakeAll wakes everyone: something may have been missed.
+func (h *hub) wakeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for w := range h.watchers {
+		w.fire()
 	}
 }
