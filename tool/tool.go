@@ -47,6 +47,9 @@ type Definition struct {
 	// Idempotent tools may run again after a crash, with the same Call.Key. All others are never run twice
 	// without a person's word.
 	Idempotent bool `json:"idempotent,omitempty"`
+	// Cacheable tools' successes are kept for the session: the same arguments again get the kept result, once the
+	// call is allowed.
+	Cacheable bool `json:"cacheable,omitempty"`
 	// Timeout bounds one execution. Defaults to 10 minutes when zero.
 	Timeout time.Duration `json:"timeout,omitempty"`
 	// TaskQueue names the Temporal task queue of the machine this tool must run on; "" is the agent's own.

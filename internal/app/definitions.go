@@ -152,6 +152,9 @@ func configured(t tool.Tool, cfg *config.Config) tool.Tool {
 	if c.Idempotent != nil {
 		def.Idempotent = *c.Idempotent
 	}
+	if c.Cacheable != nil {
+		def.Cacheable = *c.Cacheable
+	}
 	o := overridden{Tool: t, def: def}
 	based, isBased := t.(tool.Based)
 	preview, previews := t.(tool.Previewer)

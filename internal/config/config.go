@@ -70,6 +70,8 @@ type Tool struct {
 	Timeout time.Duration
 	// Idempotent is nil where the document does not say.
 	Idempotent *bool
+	// Cacheable is nil where the document does not say.
+	Cacheable *bool
 	// Params are the tool's own settings. Values are JSON-like.
 	Params map[string]any
 	Pos    Pos

@@ -81,6 +81,9 @@ var mistakes = []struct{ name, yaml, want string }{
 :9: idempotnt: unknown key (did you mean "idempotent"?)`},
 	{"consent that contradicts itself", "type: tool\nname: bash\nrequires_consent: true\ndefault_policy: allow\n",
 		`:4: default_policy: contradicts requires_consent: keep one of them`},
+	{"results that can't be kept", "type: tool\nname: bash\ncacheable: often\n---\ntype: tool\nname: file_write\ncacheable: true\n---\ntype: tool\nname: file_edit\ncacheable: false\n",
+		`:3: cacheable: must be true or false, not "often"
+:7: cacheable: is not possible for file_write: each of its calls counts`},
 	{"times", "type: tool\nname: bash\ntimeout: -1s\n---\ntype: tool\nname: file_read\ntimeout: 31d\n---\ntype: tool\nname: file_edit\ntimeout: xd\n",
 		`:3: timeout: must be more than 0 and at most 30d, not "-1s"
 :7: timeout: must be more than 0 and at most 30d, not "31d"

@@ -25,9 +25,22 @@ func readTool(s *section, name string) {
 	t := Tool{
 		Name: name, Pos: s.pos(), Risk: s.risk(), Params: s.free("params"),
 		Timeout: s.duration("timeout", maxToolTimeout), Idempotent: s.optionalFlag("idempotent"),
+		Cacheable: s.cacheable(name),
 	}
 	t.Consent, t.Denied = s.consent()
 	s.l.config.Tools = append(s.l.config.Tools, t)
+}
+
+// effectful are the tools whose every call counts: a kept result would stand for a write that was not made, or for
+// a question that nobody was asked.
+var effectful = []string{"ask_human", "file_edit", "file_write"}
+
+func (s *section) cacheable(name string) *bool {
+	v := s.optionalFlag("cacheable")
+	if v != nil && *v && slices.Contains(effectful, name) {
+		s.reportKey("cacheable", "is not possible for %s: each of its calls counts", name)
+	}
+	return v
 }
 
 // consent reads the two ways of saying what happens when no rule speaks. They may both be there if they agree.
