@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"holdpoint/activities"
 	"holdpoint/internal/app"
@@ -26,6 +27,7 @@ type role string
 const (
 	wholeDev    role = "dev"    // Temporal server, worker and bridge
 	workerAlone role = "worker" // the worker; the server and the bridge are elsewhere
+	bridgeAlone role = "bridge" // the bridge; the server and the workers are elsewhere
 )
 
 // The points at which a process can be killed: those of the activities, and three more.
@@ -49,6 +51,10 @@ type victim struct {
 	Points []activities.Point `json:"points,omitempty"`
 	// Dies makes it kill itself at its first point, in that very moment.
 	Dies bool `json:"dies,omitempty"`
+	// Armed is a file without which the points are passed by; "" needs none.
+	Armed string `json:"armed,omitempty"`
+	// Halting makes the model stop in the middle of its first answer, until noteHeard is there.
+	Halting bool `json:"halting,omitempty"`
 	// Unasked makes the effect tool one that needs no consent unless a rule says so.
 	Unasked bool `json:"unasked,omitempty"`
 }
@@ -59,6 +65,7 @@ const (
 	noteModel   = "model"   // a line for each model call
 	noteReady   = "ready-"  // and the process id
 	noteReached = "reached-"
+	noteHeard   = "heard" // a reader has the half of the answer that was written
 )
 
 // runVictim runs until it is killed, or until its parent has ended.
@@ -72,14 +79,18 @@ func runVictim(spec string) error {
 		return err
 	}
 	start := app.Dev
-	if v.Role == workerAlone {
+	switch v.Role {
+	case workerAlone:
 		start = app.Worker
+	case bridgeAlone:
+		start = app.API
+	case wholeDev:
 	}
 	a, err := start(context.Background(), o)
 	if err != nil {
 		return err
 	}
-	if err := note(v.Notes, fmt.Sprint(noteReady, os.Getpid()), "ready"); err != nil {
+	if err := note(v.Notes, fmt.Sprint(noteReady, os.Getpid()), "at "+a.URL()); err != nil {
 		return err
 	}
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil { // ends with the test's process
@@ -118,7 +129,7 @@ type stops struct {
 // at stops for good if p is the next of the points.
 func (s *stops) at(p activities.Point) {
 	s.mu.Lock()
-	here := len(s.left) > 0 && s.left[0] == p
+	here := len(s.left) > 0 && s.left[0] == p && s.armed()
 	if here {
 		s.left = s.left[1:]
 	}
@@ -139,6 +150,13 @@ func (s *stops) at(p activities.Point) {
 		}
 	}
 	select {}
+}
+
+func (s *stops) armed() bool {
+	if s.victim.Armed == "" {
+		return true
+	}
+	return exists(s.victim.Armed)
 }
 
 // effect is a tool whose effect is a line in a file.
@@ -200,5 +218,29 @@ func (n noted) Generate(ctx context.Context, req llm.Request) (llm.Reply, error)
 	if last.Role == llm.RoleTool {
 		n.stops.at(pointResultReported)
 	}
+	if n.stops.victim.Halting && len(req.Messages) == 1 {
+		req.Delta = n.halting(ctx, req.Delta)
+	}
 	return n.Model.Generate(ctx, req)
+}
+
+// halting passes the first piece on, and the others once it was heard.
+func (n noted) halting(ctx context.Context, delta func(string)) func(string) {
+	first := true
+	return func(text string) {
+		if !first {
+			tick := time.NewTicker(10 * time.Millisecond)
+			defer tick.Stop()
+			for ctx.Err() == nil && !exists(filepath.Join(n.stops.victim.Notes, noteHeard)) {
+				<-tick.C
+			}
+		}
+		first = false
+		delta(text)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
