@@ -76,6 +76,9 @@ func (x *execution) storeIn(ctx context.Context, tx Tx, out tool.Outcome) (*RunT
 	if err := tx.SaveExecution(ctx, entry); err != nil {
 		return nil, err
 	}
+	if err := x.keep(ctx, tx, *out.Result); err != nil {
+		return nil, err
+	}
 	res := *out.Result
 	if x.edited {
 		res.Content = "A reviewer changed the arguments of this call. What ran: " + string(x.args) + "\n\n" + res.Content

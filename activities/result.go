@@ -29,7 +29,9 @@ func storeResult(ctx context.Context, tx Tx, rec *tool.Record, res tool.Result, 
 	if err := tx.InsertStep(ctx, step); err != nil {
 		return event.Event{}, err
 	}
-	return event.New(rec.Call.RunID, event.StepCompleted, now, stepData(step)), nil
+	data := stepData(step)
+	data.CachedFrom = res.CachedFrom
+	return event.New(rec.Call.RunID, event.StepCompleted, now, data), nil
 }
 
 // bounded keeps head and tail of what is too long for a model, and makes sure that it is text.

@@ -57,6 +57,11 @@ type Tx interface {
 	// SaveExecution inserts or replaces the ledger's entry of a call.
 	SaveExecution(ctx context.Context, e tool.Execution) error
 
+	// KeptResult returns the call whose result was kept last under a key.
+	KeptResult(ctx context.Context, key string) (call interaction.CallID, found bool, err error)
+	// KeepResult keeps a call's result under a key in place of the one before.
+	KeepResult(ctx context.Context, key string, call interaction.CallID) error
+
 	// SaveInteraction inserts or replaces an interaction.
 	SaveInteraction(ctx context.Context, i interaction.Interaction) error
 	Interaction(ctx context.Context, id interaction.ID) (i interaction.Interaction, found bool, err error)

@@ -180,6 +180,13 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 	if stop, err := x.check(w); stop != nil || err != nil {
 		return stop, err
 	}
+	if !begun {
+		if kept, err := x.kept(ctx, tx); err != nil {
+			return nil, err
+		} else if kept != nil {
+			return w.finish(*kept)
+		}
+	}
 	return nil, x.take(ctx, tx, w, entry, begun)
 }
 

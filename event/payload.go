@@ -33,7 +33,8 @@ type (
 		ToolCalls  []ToolCallData     `json:"tool_calls,omitempty"`
 		ToolCallID interaction.CallID `json:"tool_call_id,omitempty"`
 		ToolName   string             `json:"tool_name,omitempty"`
-		Status     string             `json:"status,omitempty"` // of a tool result
+		Status     string             `json:"status,omitempty"`      // of a tool result
+		CachedFrom interaction.CallID `json:"cached_from,omitempty"` // the call whose result it is, if not its own
 	}
 	// ToolCallData is a call that the model asked for, and what was decided when it was taken in.
 	ToolCallData struct {

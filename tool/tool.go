@@ -100,6 +100,8 @@ const (
 type Result struct {
 	Status  Status `json:"status"`
 	Content string `json:"content"`
+	// CachedFrom is the call of the same session whose result this is, when the tool did not run again.
+	CachedFrom interaction.CallID `json:"cached_from,omitempty"`
 }
 
 // MaxContentBytes bounds a result's content. Longer content keeps its head and its tail.

@@ -91,3 +91,16 @@ func flag(b bool) int64 {
 	}
 	return 0
 }
+
+// KeptResult returns the call whose result was kept last under a key.
+func (tx *Tx) KeptResult(ctx context.Context, key string) (call interaction.CallID, found bool, err error) {
+	found, err = tx.one(ctx, `SELECT call_id FROM kept_results WHERE result_key = ?`, []any{key}, &call)
+	return call, found && err == nil, in(err, "read the kept result %s", key)
+}
+
+// KeepResult keeps a call's result under a key in place of the one before.
+func (tx *Tx) KeepResult(ctx context.Context, key string, call interaction.CallID) error {
+	_, err := tx.exec(ctx, `INSERT INTO kept_results (result_key, call_id) VALUES (?, ?)
+		ON CONFLICT (result_key) DO UPDATE SET call_id = excluded.call_id`, key, call)
+	return in(err, "keep the result of call %s", call)
+}

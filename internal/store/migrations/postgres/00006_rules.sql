@@ -1,0 +1,6 @@
+-- Compared byte by byte, as in version 2.
+
+ALTER TABLE rules
+    ALTER COLUMN effect TYPE TEXT COLLATE "C",
+    ALTER COLUMN rule_key TYPE TEXT COLLATE "C",
+    ALTER COLUMN replaced_by TYPE TEXT COLLATE "C";
