@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -90,7 +91,7 @@ func (s *store) Runs(_ context.Context, f api.RunFilter) ([]agent.Run, string, e
 	var rows []agent.Run
 	for _, r := range slices.Backward(s.runs) {
 		if (f.Status == "" || r.Status == f.Status) && (f.SessionID == "" || r.SessionID == f.SessionID) &&
-			(f.Agent == "" || r.Agent == f.Agent) && (f.UserID == "" || r.UserID == f.UserID) {
+			(f.Agent == "" || r.Agent == f.Agent) && (strings.HasPrefix(string(r.ID), f.Prefix) || strings.HasPrefix(string(r.SessionID), f.Prefix)) && (f.UserID == "" || r.UserID == f.UserID) {
 			rows = append(rows, r)
 		}
 	}

@@ -76,6 +76,7 @@ type RunFilter struct {
 	SessionID interaction.SessionID
 	Agent     string
 	UserID    interaction.PrincipalID
+	Prefix    string // of the run's or the session's id
 	PageSize  int
 	PageToken string
 }

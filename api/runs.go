@@ -40,6 +40,7 @@ type listRunsInput struct {
 	SessionID string `query:"session_id" maxLength:"128"`
 	Agent     string `query:"agent" maxLength:"128"`
 	UserID    string `query:"user_id" maxLength:"256" doc:"The caller's own unless they are an admin"`
+	Prefix    string `query:"prefix" maxLength:"256" doc:"Beginning of the run's or the session's id"`
 }
 
 type runListOutput struct{ Body RunList }
@@ -47,7 +48,7 @@ type runListOutput struct{ Body RunList }
 // listRuns shows an admin all runs, and everyone else their own.
 func (s *Server) listRuns(ctx context.Context, in *listRunsInput) (*runListOutput, error) {
 	f := RunFilter{Status: agent.RunStatus(in.Status), SessionID: interaction.SessionID(in.SessionID), Agent: in.Agent,
-		UserID: interaction.PrincipalID(in.UserID), PageSize: in.PageSize, PageToken: in.PageToken}
+		UserID: interaction.PrincipalID(in.UserID), Prefix: in.Prefix, PageSize: in.PageSize, PageToken: in.PageToken}
 	if p := principal(ctx); !isAdmin(p) {
 		if f.UserID != "" && f.UserID != p.ID {
 			return nil, problem(http.StatusForbidden, CodeForbidden, "only an admin may list the runs of others").

@@ -228,6 +228,11 @@ func TestLists(t *testing.T) {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
 	}
+	for query, want := range map[string]string{"?prefix=r": "r4 r3 r2 r1 r0", "?prefix=r3": "r3", "?prefix=3": ""} {
+		if got := ids(b.do("ada", "GET", "/v1/runs"+query, ""), "run_id"); got != want {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+	}
 	var got []string
 	path, pages := "/v1/interactions?page_size=2", 0
 	for token := "-"; token != ""; pages++ {

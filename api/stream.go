@@ -28,6 +28,7 @@ type eventsInput struct {
 	RunID       interaction.RunID `path:"run_id" maxLength:"256"`
 	LastEventID string            `header:"Last-Event-ID" maxLength:"20" doc:"Number of the last event that was received; goes before after"`
 	After       string            `query:"after" maxLength:"20" doc:"The same, for a first request"`
+	Follow      bool              `query:"follow" default:"true" doc:"false ends the stream after what is stored now"`
 }
 
 // events streams a run from its beginning, or from behind the event that the client had last.
@@ -50,6 +51,7 @@ func (s *Server) events(ctx context.Context, in *eventsInput) (*huma.StreamRespo
 	if err != nil {
 		return nil, err
 	}
+	st.once = !in.Follow
 	return &huma.StreamResponse{Body: st.serve}, nil
 }
 
@@ -85,6 +87,7 @@ type stream struct {
 	run    agent.Run
 	after  int64  // number of the last event sent
 	delta  int64  // id of the last live piece sent
+	once   bool   // only what is stored
 	status int    // HTTP
 	note   string // for StatusHeader
 }
@@ -184,7 +187,7 @@ func (st *stream) catchUp(ctx context.Context, out *eventWriter) (done bool, err
 		if len(events) > 0 {
 			continue
 		}
-		if st.run.Status.Final() { // resumed behind the last event
+		if st.once || st.run.Status.Final() { // or resumed behind the last event
 			return true, nil
 		}
 		if again, err := st.pieces(ctx, out); err != nil || !again {

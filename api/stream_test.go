@@ -130,6 +130,21 @@ func TestAStreamHasEveryEventAndEnds(t *testing.T) {
 	}
 }
 
+func TestAStreamOfWhatIsStoredWaitsForNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.park("r1", "i1")
+	b.store.emit("r1", event.RunStarted, nil)
+	b.store.emit("r1", event.Error, event.ErrorData{})
+	b.store.delta("r1", 1, "He")
+	if got := b.stream("uma", "GET", "/v1/runs/r1/events?follow=false", "").events(all); got != "1:run_started 2:error end" {
+		t.Errorf("the whole: %s", got)
+	}
+	if got := b.stream("uma", "GET", "/v1/runs/r1/events?follow=false&after=1", "").events(all); got != "2:error end" {
+		t.Errorf("after the first: %s", got)
+	}
+}
+
 func TestASubAgentsEndIsNotTheRuns(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -54,7 +54,7 @@ type bridgeStore struct{ *store.Store }
 
 func (s bridgeStore) Runs(ctx context.Context, f api.RunFilter) ([]agent.Run, string, error) {
 	return s.Store.Runs(ctx, store.RunFilter{Status: string(f.Status), SessionID: string(f.SessionID), Agent: f.Agent,
-		UserID: string(f.UserID), PageSize: f.PageSize, PageToken: f.PageToken})
+		UserID: string(f.UserID), Prefix: f.Prefix, PageSize: f.PageSize, PageToken: f.PageToken})
 }
 
 func (s bridgeStore) Interactions(ctx context.Context, f api.InteractionFilter) ([]interaction.Interaction, string, error) {

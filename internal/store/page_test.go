@@ -78,7 +78,8 @@ func TestRunFilters(t *testing.T) {
 		}{
 			{store.RunFilter{}, "43210"}, {store.RunFilter{Status: "paused"}, "1"}, {store.RunFilter{Agent: hostile}, "2"},
 			{store.RunFilter{UserID: "bob"}, "3"}, {store.RunFilter{SessionID: "mine"}, "4"},
-			{store.RunFilter{SessionID: "mine", UserID: "bob"}, ""}, {store.RunFilter{Status: "' OR ''='"}, ""},
+			{store.RunFilter{Prefix: "mi"}, "4"}, {store.RunFilter{Prefix: "3"}, "3"}, {store.RunFilter{Prefix: "%"}, ""},
+			{store.RunFilter{Prefix: "minee"}, ""}, {store.RunFilter{SessionID: "mine", UserID: "bob"}, ""}, {store.RunFilter{Status: "' OR ''='"}, ""},
 		} {
 			got, _, err := s.Runs(t.Context(), tc.f)
 			no(t, err)

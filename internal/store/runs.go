@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"strings"
+	"unicode/utf8"
 
 	"holdpoint/agent"
 	"holdpoint/event"
@@ -120,6 +121,7 @@ func (s *Store) Progress(ctx context.Context, id interaction.RunID) (p Progress,
 // RunFilter selects runs; an empty field selects all.
 type RunFilter struct {
 	Status, SessionID, Agent, UserID string
+	Prefix                           string // of the id or the session id
 	PageSize                         int    // Defaults to 50, at most 200
 	PageToken                        string // of the page before, "" for the first
 }
@@ -127,7 +129,7 @@ type RunFilter struct {
 // Runs lists runs, the newest first, and the token of the next page, "" after the last. Runs that start while
 // one pages appear on a new first page only: no page has a gap or repeats a run.
 func (s *Store) Runs(ctx context.Context, f RunFilter) ([]agent.Run, string, error) {
-	p, err := openPage("runs", f.PageSize, f.PageToken, f.Status, f.SessionID, f.Agent, f.UserID)
+	p, err := openPage("runs", f.PageSize, f.PageToken, f.Status, f.SessionID, f.Agent, f.UserID, f.Prefix)
 	if err != nil {
 		return nil, "", err
 	}
@@ -136,6 +138,10 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]agent.Run, string, err
 	w.equal("session_id", f.SessionID)
 	w.equal("agent", f.Agent)
 	w.equal("user_id", f.UserID)
+	if prefix := column(f.Prefix); prefix != "" {
+		n := utf8.RuneCountInString(prefix)
+		w.add("(substr(id, 1, ?) = ? OR substr(session_id, 1, ?) = ?)", n, prefix, n, prefix)
+	}
 	if p.started {
 		w.add("(started_at, id) < (?, ?)", p.at.Number, p.at.ID)
 	}
