@@ -76,7 +76,7 @@ func (a *Activities) judge(in inForce, run agent.Run, ag agent.Agent, def tool.D
 	if set == nil {
 		return permission.Decision{Effect: permission.Ask, Reason: fmt.Sprintf("the rules can't be read: %v", compileErr)}
 	}
-	d := set.Decide(permission.Call{Tool: permissionTool(def), Args: args, Workspace: ag.Workspace, Home: a.Home,
+	d := set.Decide(permission.Call{Tool: permissionTool(def, ag.AutoApproveRisk), Args: args, Workspace: ag.Workspace, Home: a.Home,
 		UserID: string(run.UserID), SessionID: string(run.SessionID), Resolve: resolveLinks, Now: a.Now()})
 	if d.Effect == permission.Allow && (compileErr != nil || !in.readable) {
 		d.Effect = permission.Ask
@@ -89,8 +89,8 @@ func (a *Activities) judge(in inForce, run agent.Run, ag agent.Agent, def tool.D
 	return d
 }
 
-// permissionTool tells the engine about a tool.
-func permissionTool(def tool.Definition) permission.Tool {
+// permissionTool tells the engine about a tool, as an agent that accepts risks up to a limit uses it.
+func permissionTool(def tool.Definition, accepted permission.Risk) permission.Tool {
 	t := permission.Tool{Name: def.Name, Server: def.Server, Field: def.Field, Risk: permission.Risk(def.Risk)}
 	switch def.Resource {
 	case tool.ResourceCommand:
@@ -118,6 +118,9 @@ func permissionTool(def tool.Definition) permission.Tool {
 		t.Consent = permission.ConsentAlways
 	default:
 		t.Consent = permission.ConsentAlways
+	}
+	if t.Consent == permission.ConsentAlways && accepted.Accepts(t.Risk) {
+		t.Consent = permission.ConsentAccepted
 	}
 	if def.Closed {
 		t.Fields = schemaFields(def.Schema)

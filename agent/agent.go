@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdpoint/interaction"
+	"holdpoint/permission"
 )
 
 // Agent is a definition as a run uses it. It holds names, never secrets: live clients and keys are made from
@@ -28,9 +29,12 @@ type Agent struct {
 	// EnableHITL false turns every ask into a reject with a reason.
 	EnableHITL bool `json:"enable_hitl"`
 	// EnablePermissions false allows what no deny forbids.
-	EnablePermissions bool     `json:"enable_permissions"`
-	UserID            string   `json:"user_id,omitempty"`
-	Tags              []string `json:"tags,omitempty"`
+	EnablePermissions bool `json:"enable_permissions"`
+	// AutoApproveRisk lets tools whose own default is to ask run without a person where no rule speaks and their
+	// risk is at most this: low, medium or high. Rules stay as they are. "" lets none.
+	AutoApproveRisk permission.Risk `json:"auto_approve_risk,omitempty"`
+	UserID          string          `json:"user_id,omitempty"`
+	Tags            []string        `json:"tags,omitempty"`
 }
 
 // DefaultMaxSteps is how many model calls a run may make unless its agent says otherwise.

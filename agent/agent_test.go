@@ -26,6 +26,7 @@ func TestDigestChangesWithEveryPart(t *testing.T) {
 		"hitl":        func(a *agent.Agent) { a.EnableHITL = false },
 		"permissions": func(a *agent.Agent) { a.EnablePermissions = true },
 		"user":        func(a *agent.Agent) { a.UserID = "ada" },
+		"risk":        func(a *agent.Agent) { a.AutoApproveRisk = "low" },
 		"tags":        func(a *agent.Agent) { a.Tags = []string{"x"} },
 	} {
 		a := base
@@ -34,6 +35,16 @@ func TestDigestChangesWithEveryPart(t *testing.T) {
 			t.Errorf("a change of %s has the digest of %s", what, other)
 		}
 		seen[a.Digest()] = what
+	}
+}
+
+// Runs in flight have their definition by this digest, so a new field must not change it where it is not set.
+func TestDigestOfADefinitionStays(t *testing.T) {
+	t.Parallel()
+	a := agent.Agent{Name: "demo", Model: "m", SystemPrompt: "Be brief.", Tools: []string{"bash"}, Policy: "p", MaxSteps: 20, Workspace: "/w",
+		EnableHITL: true, EnablePermissions: true, UserID: "ada", Tags: []string{"x"}}
+	if got, want := a.Digest(), "c4a41977782c34d67b99e97d69b3fa40d963c97debb57a15901c2a3f08246cad"; got != want {
+		t.Errorf("digest %s, want %s", got, want)
 	}
 }
 

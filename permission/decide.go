@@ -349,6 +349,8 @@ func (e *evaluation) byDefault(o *outcome) {
 	switch e.call.Tool.Consent {
 	case ConsentNever:
 		o.effect, o.reason = Allow, "the tool needs no consent and no rule matches"
+	case ConsentAccepted:
+		e.accepted(o)
 	case ConsentOutside:
 		s, ok := o.subject.(pathSubject)
 		if ok && e.call.Tool.Kind == KindRead && e.places.inside(s.target) &&

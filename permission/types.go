@@ -208,6 +208,10 @@ const (
 	// ConsentOutside allows a read when nothing matches, inside the workspace
 	// and for no file that looks like a secret.
 	ConsentOutside
+	// ConsentAccepted allows when no rule matches, but no file outside the
+	// workspace or that looks like a secret, and no command that only an exact
+	// rule could cover.
+	ConsentAccepted
 )
 
 // Tool is what the engine must know about a tool.

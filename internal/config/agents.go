@@ -1,6 +1,9 @@
 package config
 
-import "holdpoint/agent"
+import (
+	"holdpoint/agent"
+	"holdpoint/permission"
+)
 
 // Limits of an agent.
 const (
@@ -10,7 +13,6 @@ const (
 
 func readAgent(s *section, name string) {
 	s.require("model")
-	s.later("auto_approve_risk")
 	spec := AgentSpec{
 		Pos:             s.pos(),
 		PermissionStore: s.refer("permission_store", "permission_store"),
@@ -26,6 +28,7 @@ func readAgent(s *section, name string) {
 		Workspace:         s.path("workspace"),
 		EnableHITL:        s.flag("enable_hitl", true),
 		EnablePermissions: s.flag("enable_permissions", true),
+		AutoApproveRisk:   s.acceptedRisk(),
 		UserID:            s.userID(),
 		Tags:              texts(s.list("tags")),
 	}
@@ -43,6 +46,13 @@ func (s *section) agentTools() []string {
 		})
 	}
 	return texts(items)
+}
+
+// acceptedRisk is what may go without a person where no rule speaks; critical never may.
+func (s *section) acceptedRisk() permission.Risk {
+	return permission.Risk(s.choice("auto_approve_risk", []string{
+		string(permission.RiskLow), string(permission.RiskMedium), string(permission.RiskHigh),
+	}, nil))
 }
 
 func (s *section) userID() string {

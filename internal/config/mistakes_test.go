@@ -164,7 +164,7 @@ enable_hitl: on
 user_id: a b
 tags: x
 workspace:
-auto_approve_risk: low
+auto_approve_risk: critical
 descripton: x
 ---
 type: model
@@ -187,8 +187,8 @@ name: b
 :11: user_id: "a b" must not have blanks or invisible characters in it
 :12: tags: must be a list, such as [a, b], not a single value
 :13: workspace: has no value: give it one or remove the key
-:14: auto_approve_risk: is not available in this version: remove it
-:15: descripton: unknown key (known: type, name, permission_store, session_store, model, system_prompt, tools, policy, max_steps, workspace, enable_hitl, enable_permissions, user_id, tags)
+:14: auto_approve_risk: "critical" is none of low, medium, high
+:15: descripton: unknown key (known: type, name, permission_store, session_store, model, system_prompt, tools, policy, max_steps, workspace, enable_hitl, enable_permissions, auto_approve_risk, user_id, tags)
 :23: model: is missing`},
 	{"a reference that is a secret by mistake", "type: agent\nname: a\nmodel: ${SECRET}\n", `:3: model: no model is named "${SECRET}"`},
 }
