@@ -29,6 +29,7 @@ type constraint struct {
 	number *big.Rat // set when the value is a number
 	word   string   // "true", "false" or "null"
 	glob   sequence // the value as a glob, for strings
+	whole  string   // the canonical JSON of an object or an array
 }
 
 // argsPattern is either a list of constraints or a glob over the canonical
@@ -218,7 +219,10 @@ func (c constraint) holds(v any) answer {
 	case nil:
 		return c.holdsWord("null")
 	default:
-		return maybe
+		if c.whole == "" {
+			return maybe
+		}
+		return truth(canonical(v) == c.whole)
 	}
 }
 
@@ -286,7 +290,12 @@ func (p *argsPattern) permits(o object) bool {
 	if p.constraints == nil {
 		return p.glob.match([]rune(canonical(o)), 0)
 	}
-	for _, c := range p.constraints {
+	return holdAll(p.constraints, o)
+}
+
+// holdAll reports whether every constraint holds for the one value given.
+func holdAll(constraints []constraint, o object) bool {
+	for _, c := range constraints {
 		exact, variants := o.lookup(c.name)
 		if len(exact) != 1 || len(variants) != 0 || c.holds(exact[0]) != yes {
 			return false

@@ -30,7 +30,7 @@ func runPlain(t *testing.T, cases []plainCase) {
 		t.Run(c.tool+" "+c.args, func(t *testing.T) {
 			t.Parallel()
 			if d := decidePlain(t, c); d.Effect != c.want {
-				t.Errorf("allow %v deny %v ask %v links %v\n%s %s\nwant %s, got %s", c.allow, c.deny, c.ask, c.symlinks, c.tool, c.args, c.want, Explain(d))
+				t.Errorf("allow %v deny %v ask %v links %v\n%s %s\nwant %s, got %s", c.allow, c.deny, c.ask, c.symlinks, c.tool, c.args, c.want, Explain(Call{}, d))
 			}
 		})
 	}
@@ -158,11 +158,11 @@ func TestAPathThatCannotBeResolvedAsks(t *testing.T) {
 	}
 	call.Resolve = nil
 	if d := set.Decide(call); d.Effect != Allow {
-		t.Errorf("without a resolver: %s", Explain(d))
+		t.Errorf("without a resolver: %s", Explain(Call{}, d))
 	}
 	call.Workspace = ""
 	if d := set.Decide(call); d.Effect != Ask {
-		t.Errorf("without a workspace: %s", Explain(d))
+		t.Errorf("without a workspace: %s", Explain(Call{}, d))
 	}
 }
 
@@ -176,7 +176,7 @@ func TestAWorkspaceBehindALinkStillWorks(t *testing.T) {
 	for p, want := range map[string]Effect{"src/a": Allow, "src/x": Deny, "/private/tmp/w/src/x": Deny, "/private/tmp/w/src/a": Allow, "y": Ask} {
 		call.Args = []byte(arg("path", p))
 		if d := set.Decide(call); d.Effect != want {
-			t.Errorf("%s: want %s, got %s", p, want, Explain(d))
+			t.Errorf("%s: want %s, got %s", p, want, Explain(Call{}, d))
 		}
 	}
 }

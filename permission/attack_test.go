@@ -32,7 +32,7 @@ func runShell(t *testing.T, cases []shellCase) {
 		t.Run(c.command, func(t *testing.T) {
 			t.Parallel()
 			if d := decideBash(t, c); d.Effect != c.want {
-				t.Errorf("allow %v deny %v ask %v\n%s\nwant %s, got %s", c.allow, c.deny, c.ask, c.command, c.want, Explain(d))
+				t.Errorf("allow %v deny %v ask %v\n%s\nwant %s, got %s", c.allow, c.deny, c.ask, c.command, c.want, Explain(Call{}, d))
 			}
 		})
 	}

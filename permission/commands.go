@@ -96,7 +96,7 @@ func (e *evaluation) suspected(s *script) {
 	}
 	for _, c := range tails {
 		for _, r := range e.set.denies {
-			if r.cmd != nil && r.tool.forbids(e.call.Tool) && e.inScope(r) && r.cmd.forbidsTail(c, e.places.work) == yes {
+			if r.cmd != nil && r.tool.forbids(e.call.Tool) && e.inScope(r) && r.where == nil && r.cmd.forbidsTail(c, e.places.work) == yes {
 				e.refuse(r, &part{kind: partCommand, text: shortened(c.show()), cmd: c})
 				return
 			}
@@ -109,7 +109,7 @@ func (e *evaluation) suspected(s *script) {
 func (e *evaluation) denied(p *part) bool {
 	sub := e.subjectOf(p)
 	for _, r := range e.set.denies {
-		if e.inScope(r) && sub.forbids(r) == yes {
+		if e.forbids(sub, r) == yes {
 			e.refuse(r, p)
 			return true
 		}

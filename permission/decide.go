@@ -242,6 +242,9 @@ func (e *evaluation) inScope(r *compiled) bool {
 			rule.SessionID != "" && c.SessionID != "" && rule.SessionID != c.SessionID
 		return !other && (rule.ExpiresAt.IsZero() || c.Now.Before(rule.ExpiresAt))
 	}
+	if rule.MaxUses > 0 && rule.Uses >= rule.MaxUses {
+		return false
+	}
 	if !rule.ExpiresAt.IsZero() && (c.Now.IsZero() || !c.Now.Before(rule.ExpiresAt)) {
 		return false
 	}
@@ -254,16 +257,31 @@ func (e *evaluation) inScope(r *compiled) bool {
 	return (rule.UserID == "" || rule.UserID == c.UserID) && (rule.SessionID == "" || rule.SessionID == c.SessionID)
 }
 
+// forbids relates a deny or ask rule to a subject: the rule must be in force,
+// its pattern match and its conditions hold.
+func (e *evaluation) forbids(s subject, r *compiled) answer {
+	if !e.inScope(r) {
+		return no
+	}
+	found := s.forbids(r)
+	for _, c := range r.where {
+		found = min(found, c.forbids(e.args.members))
+	}
+	return found
+}
+
+// permits reports whether an allow in force covers a subject.
+func (e *evaluation) permits(s subject, r *compiled) bool {
+	return e.inScope(r) && holdAll(r.where, e.args.members) && s.permits(r)
+}
+
 // judge decides on one subject and records the outcome.
 func (e *evaluation) judge(s subject, p *part, fault, text string) {
 	o := outcome{effect: Ask, text: text, subject: s, part: p, source: Source{Layer: LayerDefault}}
 	doubt := ""
 	var asks []*compiled
 	for _, r := range slices.Concat(e.set.denies, e.set.asks) {
-		if !e.inScope(r) {
-			continue
-		}
-		switch s.forbids(r) {
+		switch e.forbids(s, r) {
 		case yes:
 			if r.rule.Effect == Deny {
 				o.matched = append(o.matched, r)
@@ -319,7 +337,7 @@ func (e *evaluation) weigh(o *outcome, asks []*compiled) {
 		return
 	}
 	for _, r := range e.set.allows {
-		if !r.rule.Source.Layer.stored() && e.inScope(r) && o.subject.permits(r) {
+		if !r.rule.Source.Layer.stored() && e.permits(o.subject, r) {
 			o.decide(Allow, r, "an allow rule matches")
 			return
 		}
@@ -333,7 +351,7 @@ func (e *evaluation) grant(s subject, widest GrantScope) *compiled {
 		if !r.rule.Source.Layer.stored() || widest.rank() == 0 || widest.rank() == 1 && r.rule.SessionID == "" {
 			continue
 		}
-		if e.inScope(r) && s.permits(r) {
+		if e.permits(s, r) {
 			return r
 		}
 	}

@@ -74,7 +74,7 @@ func TestStoredGrants(t *testing.T) {
 				t.Fatal(err)
 			}
 			if d := set.Decide(c.call); d.Effect != c.want {
-				t.Errorf("want %s, got %s", c.want, Explain(d))
+				t.Errorf("want %s, got %s", c.want, Explain(Call{}, d))
 			}
 		})
 	}
@@ -111,7 +111,7 @@ func TestToolDefaults(t *testing.T) {
 		set, _, _ := Compile(c.rules)
 		d := set.Decide(Call{Tool: c.tool, Args: []byte(c.args), Workspace: "/w", Home: "/h", Resolve: resolve})
 		if d.Effect != c.want {
-			t.Errorf("%+v %s: want %s, got %s", c.tool, c.args, c.want, Explain(d))
+			t.Errorf("%+v %s: want %s, got %s", c.tool, c.args, c.want, Explain(Call{}, d))
 		}
 	}
 }
@@ -164,7 +164,7 @@ func TestCompileNamesEveryBadRuleAtOnce(t *testing.T) {
 	}
 	for _, c := range []Call{lsCall(), {Tool: BuiltinTool("custom"), Args: []byte("{}")}} {
 		if d := set.Decide(c); d.Effect != Ask {
-			t.Errorf("%s: %s", c.Tool.Name, Explain(d))
+			t.Errorf("%s: %s", c.Tool.Name, Explain(Call{}, d))
 		}
 	}
 	set, _, _ = Compile([]Rule{{Effect: Deny, Pattern: "file_read(./[x)"}, {Effect: Allow, Pattern: "custom"}, {Effect: Allow, Pattern: "bash"}})
@@ -241,7 +241,7 @@ func TestADecisionExplainsItself(t *testing.T) {
 	if d.Matched == nil || d.Matched.ID != "r1" || d.Reasons[0].RuleID != "r1" || d.Reasons[0].Source.Line != 7 || d.Reasons[0].Effect != Deny || d.Risk != RiskCritical || len(d.Parts) != 3 {
 		t.Fatalf("%+v", d)
 	}
-	text := Explain(d)
+	text := Explain(c, d)
 	for _, want := range []string{"deny: rm -rf x", "p.yaml:7", "allow ls", "ask   id", "risk: critical"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
@@ -255,9 +255,5 @@ func TestADecisionExplainsItself(t *testing.T) {
 	}
 	if _, err := json.Marshal(d); err != nil {
 		t.Error(err)
-	}
-	plain := Explain(set.Decide(Call{Tool: BuiltinTool("custom"), Args: []byte(`{"a":1}`)}))
-	if !strings.Contains(plain, "could be allowed by: custom") {
-		t.Error(plain)
 	}
 }

@@ -93,7 +93,7 @@ func TestASuggestionCoversItsCallAndNothingDenied(t *testing.T) {
 				added = append(append([]string{}, allow...), d.SuggestedPatterns...)
 			}
 			if after := decideWith(t, c, added, deny, ask); after.Effect != Allow {
-				t.Fatalf("%s: with %s still %s", c, added, Explain(after))
+				t.Fatalf("%s: with %s still %s", c, added, Explain(Call{}, after))
 			}
 		}
 	})

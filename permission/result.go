@@ -67,9 +67,26 @@ func (e *evaluation) conclude(d *Decision, ordered []outcome) {
 	if e.script {
 		d.Parts = partsOf(e.results)
 	}
+	if d.Effect == Allow {
+		d.Grants = grantsOf(ordered)
+	}
 	if d.Effect == Ask {
 		d.Approval = e.approval()
 	}
+}
+
+// grantsOf are the stored rules that the outcomes rest on.
+func grantsOf(results []outcome) []string {
+	var out []string
+	for _, o := range results {
+		if o.rule == nil {
+			continue
+		}
+		if r := o.rule.rule; r.Source.Layer.stored() && r.ID != "" && !slices.Contains(out, r.ID) {
+			out = append(out, r.ID)
+		}
+	}
+	return out
 }
 
 func (d *Decision) addReason(r Reason) {
@@ -184,45 +201,4 @@ func shortened(s string) string {
 		return string(rs[:77]) + "…"
 	}
 	return s
-}
-
-// Explain writes a decision in plain words for a terminal.
-func Explain(d Decision) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", d.Effect, visible(d.Reason))
-	if d.Matched != nil {
-		fmt.Fprintf(&b, "  rule: %s %s", d.Matched.Effect, visible(d.Matched.Pattern))
-		if at := place(d.Matched.Source); at != "" {
-			fmt.Fprintf(&b, " (%s)", strings.TrimSuffix(at, ": "))
-		}
-		b.WriteByte('\n')
-	}
-	for _, p := range d.Parts {
-		fmt.Fprintf(&b, "  %-5s %s: %s\n", p.Effect, visible(shortened(p.Text)), visible(p.Reason))
-	}
-	for _, r := range d.Reasons[min(1, len(d.Reasons)):] {
-		if len(d.Parts) == 0 {
-			fmt.Fprintf(&b, "  also: %s\n", visible(r.Text))
-		}
-	}
-	if d.Risk != "" {
-		fmt.Fprintf(&b, "  risk: %s\n", d.Risk)
-	}
-	for _, s := range d.SuggestedPatterns {
-		fmt.Fprintf(&b, "  could be allowed by: %s\n", visible(s))
-	}
-	return b.String()
-}
-
-// visible shows characters that a terminal would hide or obey as escapes.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return ' '
-		}
-		if oddRune(r) != "" {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
 }

@@ -28,6 +28,8 @@ type compiled struct {
 	path *pathPattern
 	url  *urlPattern
 	args *argsPattern
+	// where are the conditions on named arguments.
+	where []constraint
 }
 
 type brokenRule struct {
@@ -189,6 +191,12 @@ func compile(r Rule) (*compiled, error) {
 		return nil, err
 	}
 	c := &compiled{rule: r, bare: bare}
+	if c.where, err = conditions(r.Where); err != nil {
+		return nil, err
+	}
+	if err := checkUses(r); err != nil {
+		return nil, err
+	}
 	if c.tool, err = parseTool(r.Effect, tool); err != nil {
 		return nil, err
 	}

@@ -174,7 +174,15 @@ type Rule struct {
 	// SessionID, when set, keeps the rule inside that session.
 	SessionID string `json:"session_id,omitempty"`
 	// ExpiresAt ends the rule at that instant; zero means never.
-	ExpiresAt     time.Time `json:"expires_at,omitzero"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	// Where are conditions on named arguments; all of them must hold besides
+	// the pattern.
+	Where []Condition `json:"where,omitempty"`
+	// MaxUses ends an allow once Uses has reached it; 0 means no bound. Whoever
+	// stores the rule counts: one use is one call that ran, however many of its
+	// parts the rule covered.
+	MaxUses       int       `json:"max_uses,omitempty"`
+	Uses          int       `json:"uses,omitempty"`
 	Approval      Approval  `json:"approval,omitzero"`
 	Risk          Risk      `json:"risk,omitempty"`
 	GrantedBy     string    `json:"granted_by,omitempty"`
@@ -269,7 +277,10 @@ type Decision struct {
 	Reasons []Reason `json:"reasons,omitempty"`
 	// Matched is the rule that decided; nil when none did.
 	Matched *Rule `json:"matched,omitempty"`
-	Risk    Risk  `json:"risk,omitempty"`
+	// Grants are the ids of the stored rules that an allow rests on, each once:
+	// those whose use is to be counted when the call runs.
+	Grants []string `json:"grants,omitempty"`
+	Risk   Risk     `json:"risk,omitempty"`
 	// Approval is merged from every ask rule that matched.
 	Approval Approval `json:"approval"`
 	Parts    []Part   `json:"parts,omitempty"`

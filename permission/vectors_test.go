@@ -110,7 +110,7 @@ func TestVectors(t *testing.T) {
 			set, _, _ := Compile(rulesOf(v.Rules.Allow, v.Rules.Deny, v.Rules.Ask))
 			d := set.Decide(v.call())
 			if d.Effect != v.Expect {
-				t.Errorf("%s %s\nrules %v\ngot %s want %s: %s\n%s", v.Tool, v.Args, v.Rules, d.Effect, v.Expect, v.Why, Explain(d))
+				t.Errorf("%s %s\nrules %v\ngot %s want %s: %s\n%s", v.Tool, v.Args, v.Rules, d.Effect, v.Expect, v.Why, Explain(Call{}, d))
 			}
 		})
 	}
