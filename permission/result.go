@@ -172,6 +172,8 @@ func (a *Approval) merge(b Approval, limited bool) bool {
 			a.MaxGrant = GrantNone
 		}
 	}
+	a.RemindEvery = shortest(a.RemindEvery, b.RemindEvery)
+	a.Escalate = climbable(*a, b, limited)
 	if len(b.Reviewers) == 0 {
 		return limited
 	}
@@ -185,6 +187,25 @@ func (a *Approval) merge(b Approval, limited bool) bool {
 	}
 	a.Reviewers = both
 	return true
+}
+
+// climbable is the ladder that holds for two askings: that of the one which limits
+// who may answer. Where both do, one's ladder could let in whom the other keeps
+// out, so there is none unless they say the same.
+func climbable(a, b Approval, limited bool) []Escalation {
+	same := slices.EqualFunc(a.Escalate, b.Escalate, func(x, y Escalation) bool {
+		return x.After == y.After && slices.Equal(x.To, y.To)
+	})
+	switch {
+	case same:
+		return a.Escalate
+	case !limited:
+		return b.Escalate
+	case len(b.Reviewers) == 0 && len(b.Escalate) == 0:
+		return a.Escalate
+	default:
+		return nil
+	}
 }
 
 // sentence makes a reason one plain sentence.

@@ -157,8 +157,19 @@ type Approval struct {
 	// Timeout is in nanoseconds; 0 means no deadline.
 	Timeout   time.Duration `json:"timeout,omitempty"`
 	OnTimeout string        `json:"on_timeout,omitempty"`
+	// RemindEvery is the time, in nanoseconds, after which those who are asked are told again; 0 means never.
+	RemindEvery time.Duration `json:"remind_every,omitempty"`
+	// Escalate is a ladder of who may answer as well, and from when on.
+	Escalate []Escalation `json:"escalate,omitempty"`
 	// MaxGrant is the widest grant an answer may leave behind.
 	MaxGrant GrantScope `json:"max_grant,omitempty"`
+}
+
+// Escalation is one rung: once an ask is After old (in nanoseconds), To may answer
+// it as well.
+type Escalation struct {
+	After time.Duration `json:"after"`
+	To    []string      `json:"to"`
 }
 
 // Rule is one line of a policy or one stored grant.
