@@ -19,6 +19,7 @@ const (
 	stageText                // lines up to a single dot
 	stageArgs                // arguments, until they are a JSON object
 	stageSure                // the edited arguments are shown; yes sends them
+	stageRepair              // what the editor left can't be used
 )
 
 // verdict is what a line did.
@@ -28,6 +29,7 @@ const (
 	verdictMore  verdict = iota // another line is needed
 	verdictSend                 // resp is complete
 	verdictLater                // the person leaves it waiting
+	verdictEdit                 // the arguments are to be edited; edited takes them
 )
 
 // dialog asks one question at a terminal. Nothing but a key or a word of its list chooses anything: any other text
@@ -40,6 +42,7 @@ type dialog struct {
 	option interaction.Option
 	typed  []string
 	resp   interaction.Response
+	editor bool // arguments are edited in a program of the person's choice
 }
 
 // key is a way to choose.
@@ -133,7 +136,12 @@ func (d *dialog) prompt() string {
 		}
 		return "…"
 	case stageSure:
+		if d.editor {
+			return "Run it with these arguments? yes, e to edit them again, or no to go back:"
+		}
 		return "Run it with these arguments? yes, or no to go back:"
+	case stageRepair:
+		return "Edit it again? yes, or no to go back:"
 	default:
 		return "Your choice:"
 	}
@@ -164,7 +172,7 @@ func (d *dialog) take(text string) verdict {
 		return d.text(text)
 	case stageArgs:
 		return d.args(text)
-	case stageSure:
+	case stageSure, stageRepair:
 		return d.sure(text)
 	default:
 		return d.choose(text)
@@ -232,6 +240,8 @@ func (d *dialog) chosen(k key) verdict {
 		yes := !k.no
 		d.resp.Confirmed = &yes
 		return verdictSend
+	case o.Action == interaction.ActionModifyArgs && d.editor:
+		return verdictEdit
 	case o.Action == interaction.ActionModifyArgs:
 		d.stage = stageArgs
 	case o.Action == interaction.ActionAnswer && d.it.Multiline:
@@ -286,23 +296,46 @@ func (d *dialog) args(line string) verdict {
 	if !json.Valid([]byte(text)) {
 		return verdictMore
 	}
-	args, err := object([]byte(text))
+	if !d.proposed([]byte(text)) {
+		d.typed = nil
+	}
+	return verdictMore
+}
+
+// proposed takes in arguments and shows them: what they change, and what would run. It reports whether they can be
+// used.
+func (d *dialog) proposed(text []byte) bool {
+	args, err := object(text)
 	if err != nil {
 		fmt.Fprintf(d.c.out, "That can't be used: %s\n", interaction.Visible(err.Error()))
-		d.typed = nil
-		return verdictMore
+		return false
 	}
 	d.resp.Args = args
 	d.stage = stageSure
+	d.c.changes(d.c.out, d.it.ToolArgs, args)
 	d.c.arguments(d.c.out, interaction.Request{ToolArgs: args})
+	return true
+}
+
+// edited takes in what the editor left. An empty text, or the arguments as they were, goes back.
+func (d *dialog) edited(text []byte) verdict {
+	if len(strings.TrimSpace(string(text))) == 0 || sameJSON(text, d.it.ToolArgs) {
+		fmt.Fprintln(d.c.out, "Nothing was changed, and nothing was sent.")
+		return d.back()
+	}
+	if !d.proposed(text) {
+		d.stage = stageRepair
+	}
 	return verdictMore
 }
 
 func (d *dialog) sure(text string) verdict {
-	switch strings.ToLower(strings.TrimSpace(text)) {
-	case "yes":
+	switch word := strings.ToLower(strings.TrimSpace(text)); {
+	case word == "yes" && d.stage == stageRepair, word == "e" && d.editor:
+		return verdictEdit
+	case word == "yes":
 		return verdictSend
-	case "no", "":
+	case word == "no", word == "":
 		return d.back()
 	default:
 		d.nothing(text)

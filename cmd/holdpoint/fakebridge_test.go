@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"holdpoint/agent"
 	"holdpoint/api"
 	"holdpoint/event"
 	"holdpoint/interaction"
@@ -31,6 +32,7 @@ type fakeBridge struct {
 	mu      sync.Mutex
 	changed *sync.Cond // a row was answered
 	rows    []interaction.Interaction
+	runs    []agent.Run
 	conns   int // event streams opened so far
 	fail    int // requests to refuse with 503 first
 }
@@ -57,6 +59,7 @@ func newFakeBridge(t testing.TB, dir string) *fakeBridge {
 	mux.HandleFunc("POST /v1/interactions/{id}/respond", b.respond)
 	mux.HandleFunc("POST /v1/runs", b.start)
 	mux.HandleFunc("GET /v1/runs/{id}/events", b.events)
+	b.runRoutes(t, mux)
 	b.Server = httptest.NewServer(b.guard(mux))
 	t.Cleanup(b.Close)
 	return b
@@ -191,14 +194,14 @@ func (b *fakeBridge) events(w http.ResponseWriter, r *http.Request) {
 		if e.Number > 0 && e.Number < after { // the one at after is sent again: a client must not show it twice
 			continue
 		}
-		if !b.answered(r.Context(), w, e) {
+		if r.URL.Query().Get("follow") != "false" && !b.answered(r.Context(), w, e) {
 			return
 		}
 		if e.Number > 0 {
 			fmt.Fprintf(w, "id: %d\n", e.Number)
 		}
 		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e.Type, line)
-		if sent++; sent == 3 {
+		if sent++; sent == 3 && r.URL.Query().Get("follow") != "false" {
 			return
 		}
 	}

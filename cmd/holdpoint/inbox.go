@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -14,30 +15,75 @@ import (
 	"holdpoint/interaction"
 )
 
+const inboxLong = `Lists what waits, oldest first. With an ID, or any unambiguous part of its beginning, shows that one whole:
+everything that would run, odd characters escaped, and the lines that answer it.
+
+At a terminal the list stays open: pick one to see it whole and answer it, or answer several. Arguments are edited
+with VISUAL or EDITOR where one is set, and shown again before they are sent. --list only lists.
+
+With --watch the list is live, until Ctrl-C; elsewhere than at a terminal, a line tells each change (+ opened,
+~ changed, - closed), with --json as JSON.`
+
+// inboxFlags are inbox's.
+type inboxFlags struct {
+	run               string
+	json, list, watch bool
+	every             time.Duration
+}
+
 func inboxCommand(c *cli) *cobra.Command {
 	var r remote
-	var asJSON bool
-	var run string
+	var o inboxFlags
 	cmd := &cobra.Command{
-		Use: "inbox [ID]", Short: "What waits for a person, or one of it whole",
-		Long: "Lists what waits, oldest first. With an ID, or any unambiguous part of its beginning, shows that one\n" +
-			"whole: everything that would run, odd characters escaped, and the lines that answer it.",
-		Args: cobra.MaximumNArgs(1),
+		Use: "inbox [ID]", Short: "What waits for a person, or one of it whole", Long: inboxLong, Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: c.completing(&r, onlyFirst(waitingIDs)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 1 && (o.watch || o.run != ""):
+				return usage("--watch and --run are for the list: leave out the ID")
+			case o.every < minEvery:
+				return usage("--every %s is too often: use %s or more", o.every, minEvery)
+			}
 			cl, err := c.connect(&r)
 			if err != nil {
 				return err
 			}
 			if len(args) == 1 {
-				return c.inboxOne(cmd.Context(), cl, &r, args[0], asJSON)
+				return c.inboxOne(cmd.Context(), cl, &r, args[0], o.json)
 			}
-			return c.inboxList(cmd.Context(), cl, &r, interaction.RunID(run), asJSON)
+			return c.inbox(cmd.Context(), cl, &r, o)
 		},
 	}
-	r.flags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&run, "run", "", "only of this run")
+	r.flags(c, cmd)
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.BoolVar(&o.list, "list", false, "list and end, at a terminal too")
+	f.BoolVarP(&o.watch, "watch", "w", false, "a live list, until Ctrl-C")
+	f.DurationVar(&o.every, "every", 2*time.Second, "how often --watch looks")
+	f.StringVar(&o.run, "run", "", "only of this run")
+	complete(cmd, "run", c.completing(&r, liveRunIDs))
+	cmd.MarkFlagsMutuallyExclusive("list", "watch")
 	return cmd
+}
+
+// inbox is the list in one of its forms.
+func (c *cli) inbox(ctx context.Context, cl *client, r *remote, o inboxFlags) error {
+	var run interaction.RunID
+	if o.run != "" {
+		found, err := cl.findRun(ctx, o.run)
+		if err != nil {
+			return err
+		}
+		run = found.ID
+	}
+	switch {
+	case o.watch:
+		return (&inboxLive{c: c, cl: cl, r: r, run: run, json: o.json}).follow(ctx, o.every)
+	case c.asks && !o.list && !o.json:
+		return c.inboxDesk(ctx, cl, r, run)
+	default:
+		return c.inboxList(ctx, cl, r, run, o.json)
+	}
 }
 
 func (c *cli) inboxOne(ctx context.Context, cl *client, r *remote, ref string, asJSON bool) error {
@@ -75,6 +121,10 @@ func (c *cli) inboxList(ctx context.Context, cl *client, r *remote, run interact
 
 // table writes one line per interaction; columns are as wide as their widest cell, and no cell is cut.
 func (c *cli) table(list []api.Interaction) {
+	c.tableRows(c.rows(list), func(n int, text string) string { return c.style.risk(text, list[n].Risk) })
+}
+
+func (c *cli) rows(list []api.Interaction) [][]string {
 	short := shortIDs(list)
 	rows := [][]string{{"ID", "RISK", "TOOL", "AGE", "DEADLINE", "TITLE"}}
 	for _, it := range list {
@@ -90,6 +140,11 @@ func (c *cli) table(list []api.Interaction) {
 		}
 		rows = append(rows, []string{short[it.ID], orDash(it.Risk), orDash(it.ToolName), age(c.now().Sub(it.CreatedAt)), deadline, title})
 	}
+	return rows
+}
+
+// tableRows writes a table whose first row is its head. paint colours a piece of the row of that number, from 0.
+func (c *cli) tableRows(rows [][]string, paint func(n int, text string) string) {
 	for n, row := range rows {
 		line := tableLine(rows, row)
 		for i, piece := range fold(line, c.width-edgeWidth) {
@@ -99,7 +154,7 @@ func (c *cli) table(list []api.Interaction) {
 			if n == 0 {
 				piece = c.style.faint(piece)
 			} else {
-				piece = c.style.risk(piece, list[n-1].Risk)
+				piece = paint(n-1, piece)
 			}
 			fmt.Fprintln(c.out, piece)
 		}
@@ -134,6 +189,16 @@ func orDash(s string) string {
 // that the value is the same.
 func (c *cli) printJSON(v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.out, plainJSON(b))
+	return err
+}
+
+// printLine is printJSON on one line.
+func (c *cli) printLine(v any) error {
+	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,14 @@
 //	holdpoint dev                 everything on this machine, with a demo
 //	holdpoint worker | api        the two halves beside a Temporal cluster
 //	holdpoint run AGENT TEXT      start a run and follow it, answering at the terminal
+//	holdpoint runs [RUN]          list runs, or show one
+//	holdpoint watch RUN           follow a run to its end
+//	holdpoint steps RUN           its transcript
+//	holdpoint control RUN ACTION  pause, resume or abort it
+//	holdpoint message RUN TEXT    say something to it
 //	holdpoint inbox [ID]          what waits for a person, or one of it whole
-//	holdpoint respond ID ACTION   answer it
+//	holdpoint respond ID… ACTION  answer it
+//	holdpoint completion SHELL    completion for bash, zsh, fish or powershell
 //	holdpoint version
 //
 // Exit codes: 0 done (a run: completed), 1 error, 2 usage, 3 the run failed, 4 the run was aborted by a person,

@@ -15,13 +15,18 @@ import (
 const defaultData = ".holdpoint"
 
 // remote is where the bridge is, as the flags say.
-type remote struct{ addr, token, data string }
+type remote struct{ addr, token, data, profile string }
 
-func (r *remote) flags(cmd *cobra.Command) {
+func (r *remote) flags(c *cli, cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&r.addr, "addr", "", "address of the bridge (HOLDPOINT_ADDR; else that of holdpoint dev)")
 	f.StringVar(&r.token, "token", "", "bearer token (HOLDPOINT_TOKEN; else that of holdpoint dev)")
+	f.StringVar(&r.profile, "profile", "", "profile in profiles.yaml that has address and token (HOLDPOINT_PROFILE)")
 	f.StringVar(&r.data, "data", defaultData, "data directory of holdpoint dev")
+	complete(cmd, "addr", nothing)
+	complete(cmd, "token", nothing)
+	complete(cmd, "profile", c.profileNames)
+	_ = cmd.MarkFlagDirname("data")
 }
 
 // typed are the flags that a line to type next needs as well. The token is never among them.
@@ -30,24 +35,53 @@ func (r *remote) typed() string {
 	if r.addr != "" {
 		s += " --addr " + shellWord(r.addr)
 	}
+	if r.profile != "" {
+		s += " --profile " + shellWord(r.profile)
+	}
 	if r.data != defaultData {
 		s += " --data " + shellWord(r.data)
 	}
 	return s
 }
 
-// connect finds the bridge. A token that holdpoint dev left goes to that bridge only.
-func (c *cli) connect(r *remote) (*client, error) {
-	addr, token := r.addr, r.token
-	if addr == "" {
+// named are the address and token that flags, a profile and the environment name; "" where none does. What is typed
+// goes before what is set, and a bridge's own token before that of the environment.
+func (c *cli) named(r *remote) (addr, token string, err error) {
+	if r.addr != "" && r.profile != "" {
+		return "", "", usage("--addr and --profile both name a bridge: give one of them")
+	}
+	addr, name := r.addr, r.profile
+	if addr == "" && name == "" {
 		addr, _ = c.getenv("HOLDPOINT_ADDR")
+	}
+	if addr == "" && name == "" {
+		name, _ = c.getenv("HOLDPOINT_PROFILE")
+	}
+	token = r.token
+	if addr == "" && name != "" {
+		p, err := c.profile(name)
+		if err != nil {
+			return "", "", err
+		}
+		addr = p.Addr
+		if token == "" {
+			token = p.Token
+		}
 	}
 	if token == "" {
 		token, _ = c.getenv("HOLDPOINT_TOKEN")
 	}
+	return addr, token, nil
+}
+
+// connect finds the bridge. A token that holdpoint dev left goes to that bridge only.
+func (c *cli) connect(r *remote) (*client, error) {
+	addr, token, err := c.named(r)
+	if err != nil {
+		return nil, err
+	}
 	var base *url.URL
 	if addr != "" {
-		var err error
 		if base, err = parseAddr(addr); err != nil {
 			return nil, err
 		}

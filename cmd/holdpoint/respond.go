@@ -18,14 +18,18 @@ import (
 
 // answerFlags are respond's.
 type answerFlags struct {
-	args, reason, feedback, text, note, id, body string
-	selected                                     []string
-	yes, no                                      bool
+	args, reason, feedback, text, note, id, body, run string
+	selected                                          []string
+	yes, no, json                                     bool
 }
 
-const respondLong = `Answers an interaction. ID is what the inbox shows, or any unambiguous part of its beginning.
+const respondLong = `Answers interactions. ID is what the inbox shows, or any unambiguous part of its beginning.
 ACTION is one of those it offers (approve, modify_args, reject, retry, answer, skip, terminate) or an option's id;
 it may be left out where --text, --select, --yes or --no is the answer.
+
+Several IDs, or --run RUN for all that waits in a run, are answered by one ACTION: approve, reject, retry, skip or
+terminate. What is marked dangerous is not approved so: it is left out, and said to be. With --run at a terminal,
+each is shown first and you are asked.
 
 The answer is bound to what was asked when it was sent. Repeating a command with the same --id is harmless.`
 
@@ -33,11 +37,12 @@ func respondCommand(c *cli) *cobra.Command {
 	var r remote
 	var f answerFlags
 	cmd := &cobra.Command{
-		Use: "respond ID [ACTION]", Short: "Answer what waits", Long: respondLong, Args: cobra.RangeArgs(1, 2),
+		Use: "respond ID… [ACTION]", Short: "Answer what waits", Long: respondLong,
+		ValidArgsFunction: c.completing(&r, replies),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			action := ""
-			if len(args) == 2 {
-				action = args[1]
+			ids, action, err := f.split(args)
+			if err != nil {
+				return err
 			}
 			resp, err := f.response(c, action)
 			if err != nil {
@@ -47,11 +52,21 @@ func respondCommand(c *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.respond(cmd.Context(), cl, &r, args[0], action, resp)
+			if f.run != "" || len(ids) > 1 {
+				return c.respondMany(cmd.Context(), cl, &r, ids, action, f, resp)
+			}
+			return c.respond(cmd.Context(), cl, &r, ids[0], action, f, resp)
 		},
 	}
-	r.flags(cmd)
+	r.flags(c, cmd)
+	f.flags(cmd)
+	complete(cmd, "run", c.completing(&r, liveRunIDs))
+	return cmd
+}
+
+func (f *answerFlags) flags(cmd *cobra.Command) {
 	fs := cmd.Flags()
+	fs.StringVar(&f.run, "run", "", "all that waits in this run, instead of IDs")
 	fs.StringVar(&f.args, "args", "", "with modify_args: the arguments to run with, JSON, @FILE, or - for stdin")
 	fs.StringVar(&f.reason, "reason", "", "why, for the agent")
 	fs.StringVar(&f.feedback, "feedback", "", "what to do differently, for the agent")
@@ -62,9 +77,30 @@ func respondCommand(c *cli) *cobra.Command {
 	fs.StringVar(&f.note, "note", "", "a note for the record; the agent does not see it")
 	fs.StringVar(&f.id, "id", "", "id of this response: the same id is applied once")
 	fs.StringVar(&f.body, "body", "", "the whole response, for combined and custom questions: JSON, @FILE, or -")
+	fs.BoolVar(&f.json, "json", false, "print JSON")
 	cmd.MarkFlagsMutuallyExclusive("reason", "feedback")
 	cmd.MarkFlagsMutuallyExclusive("yes", "no")
-	return cmd
+}
+
+// split tells the ids from the action, which comes last.
+func (f *answerFlags) split(args []string) (ids []string, action string, err error) {
+	one := f.text+f.args+f.body+f.id != "" || len(f.selected) > 0 || f.yes || f.no
+	switch {
+	case f.run != "" && len(args) != 1:
+		return nil, "", usage("with --run, give an ACTION and no ID: %d words are too many or too few", len(args))
+	case f.run != "":
+		action = args[0]
+	case len(args) == 0:
+		return nil, "", usage("say which: respond ID ACTION; the inbox lists what waits")
+	case len(args) == 1:
+		return args, "", nil
+	default:
+		ids, action = args[:len(args)-1], args[len(args)-1]
+	}
+	if one && (f.run != "" || len(ids) > 1) {
+		return nil, "", usage("--args, --text, --select, --yes, --no, --body and --id are for one interaction: answer it alone")
+	}
+	return ids, action, nil
 }
 
 // response makes the response that the flags say.
@@ -150,7 +186,7 @@ func (c *cli) argument(flag, value string) ([]byte, error) {
 	return data, nil
 }
 
-func (c *cli) respond(ctx context.Context, cl *client, r *remote, ref, action string, resp interaction.Response) error {
+func (c *cli) respond(ctx context.Context, cl *client, r *remote, ref, action string, f answerFlags, resp interaction.Response) error {
 	it, err := cl.find(ctx, ref, true)
 	if err != nil {
 		return err
@@ -165,6 +201,9 @@ func (c *cli) respond(ctx context.Context, cl *client, r *remote, ref, action st
 	out, err := cl.respond(ctx, resp)
 	if err != nil {
 		return c.explain(err, r, it)
+	}
+	if f.json {
+		return c.printJSON(out)
 	}
 	said := string(resp.Action)
 	if resp.OptionID != "" {

@@ -12,11 +12,20 @@ var version = ""
 
 const rootLong = `Holdpoint is a durable human-approval gate for AI agents on Temporal.
 
-Clients find the bridge by --addr and --token, else HOLDPOINT_ADDR and HOLDPOINT_TOKEN, else what
-"holdpoint dev" left in the data directory.
+Clients find the bridge by --addr and --token, or by --profile; else by HOLDPOINT_ADDR and HOLDPOINT_TOKEN,
+or HOLDPOINT_PROFILE; else by what "holdpoint dev" left in the data directory. A profile is an entry of
+profiles.yaml in ${XDG_CONFIG_HOME:-~/.config}/holdpoint, with addr, and token or token_file.
 
-Exit codes: 0 done (a run: completed), 1 error, 2 usage, 3 the run failed, 4 the run was aborted by a
-person, 130 interrupted.`
+Wherever a run, a session or an interaction is named, the beginning of its id will do if it fits one only.
+Colours are for terminals; NO_COLOR turns them off.
+
+Exit codes:
+  0    done; of run and watch: the run completed
+  1    error: refused, not found, not reachable, or not all of a batch was answered
+  2    usage: the command line makes no sense
+  3    of run and watch: the run failed
+  4    of run and watch: the run was aborted by a person
+  130  interrupted; a run goes on`
 
 // newRoot builds the command tree. begun becomes true when a command line was understood and its command starts.
 func newRoot(c *cli) (root *cobra.Command, begun *bool) {
@@ -30,8 +39,8 @@ func newRoot(c *cli) (root *cobra.Command, begun *bool) {
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(devCommand(c), workerCommand(c), apiCommand(c), runCommand(c), inboxCommand(c), respondCommand(c), versionCommand(c))
+	root.AddCommand(runCommand(c), runsCommand(c), watchCommand(c), stepsCommand(c), controlCommand(c), messageCommand(c),
+		inboxCommand(c), respondCommand(c), devCommand(c), workerCommand(c), apiCommand(c), versionCommand(c))
 	return root, begun
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -30,7 +29,7 @@ func runCommand(c *cli) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			body.Agent = args[0]
-			if body.Input, err = c.input(args[1:]); err != nil {
+			if body.Input, err = c.input(args[1:], "run AGENT TEXT"); err != nil {
 				return err
 			}
 			cl, err := c.connect(&r)
@@ -40,20 +39,20 @@ func runCommand(c *cli) *cobra.Command {
 			return c.run(cmd.Context(), cl, &r, body, asJSON)
 		},
 	}
-	r.flags(cmd)
+	r.flags(c, cmd)
 	cmd.Flags().StringVar(&body.SessionID, "session", "", "go on with this conversation")
 	cmd.Flags().StringVar(&body.UserID, "user", "", "for whom; another than yourself needs an admin's token")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print each event as a line of JSON, and ask nothing")
 	return cmd
 }
 
-// input is the message to start with.
-func (c *cli) input(args []string) (string, error) {
+// input is the text to send: an argument, or stdin. form is the command that lacks it.
+func (c *cli) input(args []string, form string) (string, error) {
 	if len(args) == 1 && args[0] != "-" {
 		return args[0], nil
 	}
 	if c.asks && len(args) == 0 {
-		return "", usage("say what to do: holdpoint run AGENT TEXT")
+		return "", usage("say what to do: %s %s", c.name, form)
 	}
 	data, err := io.ReadAll(io.LimitReader(c.in, interaction.MaxMessageBytes+1))
 	if err != nil {
@@ -74,7 +73,7 @@ func (c *cli) run(ctx context.Context, cl *client, r *remote, body api.StartRun,
 	if err != nil {
 		return err
 	}
-	err = c.watch(ctx, cl, r, started.RunID, asJSON)
+	err = c.watch(ctx, cl, r, started.RunID, watching{json: asJSON, ask: c.asks && !asJSON})
 	if ctx.Err() != nil {
 		fmt.Fprintf(c.err, "\nRun %s goes on without you. What waits for a person: %s inbox%s\n", started.RunID, c.name, r.typed())
 		return &exit{code: exitInterrupted}
@@ -82,14 +81,23 @@ func (c *cli) run(ctx context.Context, cl *client, r *remote, body api.StartRun,
 	return err
 }
 
+// watching says how a run is watched.
+type watching struct {
+	json   bool
+	ask    bool  // put questions to the person at the terminal
+	after  int64 // the last event that is known already
+	once   bool  // end after what is stored
+	closed map[interaction.ID]bool
+}
+
 // watch follows a run to its end.
-func (c *cli) watch(ctx context.Context, cl *client, r *remote, run interaction.RunID, asJSON bool) error {
+func (c *cli) watch(ctx context.Context, cl *client, r *remote, run interaction.RunID, o watching) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := &watcher{c: c, cl: cl, r: r, view: &render{c: c}, json: asJSON}
+	w := &watcher{c: c, cl: cl, r: r, view: &render{c: c}, json: o.json, closed: o.closed}
 	events, ended := make(chan event.Event), make(chan error, 1)
 	go func() {
-		ended <- cl.follow(ctx, run, func(e event.Event) error {
+		ended <- cl.follow(ctx, stream{run: run, after: o.after, once: o.once}, func(e event.Event) error {
 			select {
 			case events <- e:
 				return nil
@@ -99,9 +107,10 @@ func (c *cli) watch(ctx context.Context, cl *client, r *remote, run interaction.
 		}, w.connection)
 	}()
 	var typed <-chan typedLine
-	if c.asks && !asJSON {
-		w.talk = &talk{c: c, cl: cl, r: r}
-		typed = lines(ctx, c.in)
+	if o.ask {
+		keys := newKeyboard(ctx, c.in)
+		w.talk = &talk{c: c, cl: cl, r: r, keys: keys}
+		typed = keys.lines
 	}
 	for {
 		select {
@@ -130,8 +139,9 @@ type watcher struct {
 	r       *remote
 	view    *render
 	json    bool
-	talk    *talk // nil where nobody is asked
-	outcome error // how the run ended
+	talk    *talk                   // nil where nobody is asked
+	closed  map[interaction.ID]bool // questions of which it is known that they need no answer any more
+	outcome error                   // how the run ended
 }
 
 // connection tells of a stream that broke, once, and of its return.
@@ -148,12 +158,7 @@ func (w *watcher) event(ctx context.Context, e event.Event) error {
 		defer func() { w.outcome = outcome(e) }()
 	}
 	if w.json {
-		b, err := json.Marshal(e)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(w.c.out, plainJSON(b))
-		return err
+		return w.c.printLine(e)
 	}
 	w.view.event(e)
 	switch e.Type {
@@ -179,6 +184,10 @@ func (w *watcher) request(ctx context.Context, e event.Event) error {
 	w.view.end()
 	if w.talk != nil {
 		w.talk.ask(ctx, q.ID)
+		return nil
+	}
+	if w.closed[q.ID] {
+		w.view.line("?", "%s asked: %s", shortID(q.ID), q.Title)
 		return nil
 	}
 	it := api.Interaction{Request: q, Status: interaction.StatusPending}

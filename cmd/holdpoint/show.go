@@ -23,7 +23,7 @@ func (c *cli) show(w io.Writer, it api.Interaction) {
 	}
 	c.arguments(w, it.Request)
 	if it.Details != "" && !c.repeats(it.Request) {
-		c.part(w, "What it would do", it.Details)
+		c.details(w, it.Details)
 	}
 	c.questions(w, it.Request)
 	for _, r := range it.Responses {
@@ -112,6 +112,16 @@ func (c *cli) deadline(q interaction.Request) string {
 func (c *cli) part(w io.Writer, name, text string) {
 	fmt.Fprintf(w, "%s\n", c.style.bold(name))
 	c.block(w, text)
+}
+
+// details shows what a call would do: an edit as a diff.
+func (c *cli) details(w io.Writer, text string) {
+	if !isDiff(text) {
+		c.part(w, "What it would do", text)
+		return
+	}
+	fmt.Fprintln(w, c.style.bold("What it would do"))
+	c.diff(w, text)
 }
 
 // arguments shows what would run: each argument whole, in the order and as often as they were written.

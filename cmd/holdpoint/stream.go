@@ -24,10 +24,17 @@ const (
 	maxBackoff    = 5 * time.Second
 )
 
+// stream is a part of a run's events.
+type stream struct {
+	run   interaction.RunID
+	after int64 // begin behind this event
+	once  bool  // end after what is stored, whether the run has ended or not
+}
+
 // follow reads a run's events until its last and hands each to sink, each stored one once and in order. It connects
 // again, after the last event it has, whenever the bridge goes away. lost is told about that, once, and "" when it is back.
-func (cl *client) follow(ctx context.Context, run interaction.RunID, sink func(event.Event) error, lost func(string)) error {
-	f := &follower{cl: cl, run: run, sink: sink}
+func (cl *client) follow(ctx context.Context, s stream, sink func(event.Event) error, lost func(string)) error {
+	f := &follower{cl: cl, run: s.run, after: s.after, once: s.once, sink: sink}
 	connected := true
 	tell := func(trouble string) {
 		if connected != (trouble == "") {
@@ -35,18 +42,18 @@ func (cl *client) follow(ctx context.Context, run interaction.RunID, sink func(e
 			lost(trouble)
 		}
 	}
-	for wait := 200 * time.Millisecond; ; {
+	for wait, tries := 200*time.Millisecond, 1; ; tries++ {
 		before := f.after
 		err := f.read(ctx, func() { tell("") })
 		var final *sinkError
 		switch {
-		case f.done:
+		case f.done, err == nil && f.once:
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.As(err, &final):
 			return final.err
-		case err != nil && lasting(err):
+		case err != nil && (lasting(err) || f.once && tries == callAttempts):
 			return err
 		}
 		if f.after > before {
@@ -78,6 +85,7 @@ type follower struct {
 	run   interaction.RunID
 	sink  func(event.Event) error
 	after int64
+	once  bool
 	done  bool
 }
 
@@ -89,6 +97,9 @@ func (f *follower) read(ctx context.Context, connected func()) error {
 	defer quiet.Stop()
 	k := call{method: http.MethodGet, path: "/v1/runs/" + url.PathEscape(string(f.run)) + "/events",
 		header: map[string]string{"Accept": "text/event-stream"}}
+	if f.once {
+		k.query = url.Values{"follow": {"false"}}
+	}
 	if f.after > 0 {
 		k.header["Last-Event-ID"] = strconv.FormatInt(f.after, 10)
 	}

@@ -1,41 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
 	"holdpoint/api"
 	"holdpoint/interaction"
 )
-
-// typedLine is a line from the terminal, and when it was read.
-type typedLine struct {
-	text string
-	at   time.Time
-}
-
-// lines reads the terminal. The channel is closed at its end. Lines are read as they are typed, whoever waits for
-// them, so that a line's time tells whether it can be an answer to a question.
-func lines(ctx context.Context, in io.Reader) <-chan typedLine {
-	out := make(chan typedLine, 256)
-	go func() {
-		defer close(out)
-		scan := bufio.NewScanner(in)
-		scan.Buffer(make([]byte, 0, 4096), interaction.MaxResponseBytes)
-		for scan.Scan() {
-			select {
-			case out <- typedLine{scan.Text(), time.Now()}:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return out
-}
 
 // talk puts questions to the person at the terminal, one at a time, in the order in which they came.
 type talk struct {
@@ -46,6 +19,8 @@ type talk struct {
 	now    *dialog
 	asked  time.Time // when now's prompt was written
 	silent bool      // the terminal gives no more lines
+	keys   *keyboard // lends the terminal to an editor; nil where there is none
+	drafts map[interaction.ID]string
 }
 
 // ask queues a question.
@@ -91,6 +66,7 @@ func (t *talk) open(it api.Interaction) {
 		return
 	}
 	t.now = newDialog(t.c, it)
+	t.now.editor = t.keys != nil && t.c.editor() != ""
 	t.now.options()
 	t.prompt()
 }
@@ -123,6 +99,8 @@ func (t *talk) line(ctx context.Context, l typedLine, ok bool) {
 	switch t.now.take(l.text) {
 	case verdictMore:
 		t.prompt()
+	case verdictEdit:
+		t.edit(ctx)
 	case verdictLater:
 		t.c.respondLines(t.c.out, t.r, t.now.it, shortID(t.now.it.ID))
 		t.now = nil

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"holdpoint/agent"
+	"holdpoint/api"
+	"holdpoint/interaction"
+	"holdpoint/workflows"
+)
+
+const controlLong = `Pauses, resumes or aborts a run. A paused run starts no model call and no tool; gates stay open, and what is
+answered meanwhile is carried out once it is resumed. An abort stops the run and the tools that run in it.
+
+RUN is a run's id, a session's id (which means its newest run), or the beginning of either that fits one only.
+ACTION is pause, resume or abort; pause_run, resume_run and abort_run are the same. Repeating a command with the
+same --id is harmless.`
+
+// controls are the actions, by the words for them.
+var controls = []struct {
+	word   string
+	action workflows.ControlAction
+	done   string
+}{
+	{"pause", workflows.PauseRun, "paused: it starts nothing until it is resumed"},
+	{"resume", workflows.ResumeRun, "goes on"},
+	{"abort", workflows.AbortRun, "is being stopped"},
+}
+
+func controlCommand(c *cli) *cobra.Command {
+	var r remote
+	var body api.Control
+	var asJSON bool
+	var id string
+	cmd := &cobra.Command{
+		Use: "control RUN ACTION", Short: "Pause, resume or abort a run", Long: controlLong, Args: cobra.ExactArgs(2),
+		ValidArgsFunction: c.completing(&r, firstThen(liveRunIDs, words("pause", "resume", "abort"))),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			done, err := control(args[1], &body)
+			if err != nil {
+				return err
+			}
+			body.ID = interaction.ResponseID(orNew(id))
+			return c.tell(cmd.Context(), &r, args[0], "control", body, asJSON, done)
+		},
+	}
+	r.flags(c, cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&body.Note, "note", "", "why, for the record")
+	cmd.Flags().StringVar(&id, "id", "", "id of this message: the same id is applied once")
+	return cmd
+}
+
+// control puts the action that a word means on a body.
+func control(word string, body *api.Control) (done string, err error) {
+	var all []string
+	for _, k := range controls {
+		if word == k.word || word == string(k.action) {
+			body.Action = k.action
+			return k.done, nil
+		}
+		all = append(all, k.word)
+	}
+	return "", usage("%q is nothing that can be done to a run: use one of %s", word, strings.Join(all, ", "))
+}
+
+func orNew(id string) string {
+	if id == "" {
+		return uuid.New().String()
+	}
+	return id
+}
+
+const messageLong = `Says something to a live run: it is taken in at the next step, as a message of the user. TEXT is read from stdin
+when it is left out or "-". Repeating a command with the same --id is harmless.
+
+RUN is a run's id, a session's id (which means its newest run), or the beginning of either that fits one only.`
+
+func messageCommand(c *cli) *cobra.Command {
+	var r remote
+	var asJSON bool
+	var id string
+	cmd := &cobra.Command{
+		Use: "message RUN [TEXT]", Short: "Say something to a live run", Long: messageLong, Args: cobra.RangeArgs(1, 2),
+		ValidArgsFunction: c.completing(&r, onlyFirst(liveRunIDs)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := c.input(args[1:], "message RUN TEXT")
+			if err != nil {
+				return err
+			}
+			body := api.SendMessage{ID: interaction.ResponseID(orNew(id)), Text: text}
+			return c.tell(cmd.Context(), &r, args[0], "messages", body, asJSON, "takes it in at its next step")
+		},
+	}
+	r.flags(c, cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&id, "id", "", "id of this message: the same id is applied once")
+	return cmd
+}
+
+// tell sends a message to a run and says what became of it.
+func (c *cli) tell(ctx context.Context, r *remote, ref, what string, body any, asJSON bool, done string) error {
+	cl, err := c.connect(r)
+	if err != nil {
+		return err
+	}
+	run, err := cl.findRun(ctx, ref)
+	if err != nil {
+		return err
+	}
+	var out api.Delivered
+	_, err = cl.do(ctx, call{method: http.MethodPost, path: runPath(run.ID) + "/" + what, body: body}, &out)
+	switch {
+	case code(err) == api.CodeRunEnded:
+		return fmt.Errorf("run %s: %w; go on in its session with `%s run%s --session %s %s TEXT`", run.ID, err, c.name, r.typed(),
+			shellWord(string(run.SessionID)), shellWord(run.Agent))
+	case err != nil:
+		return err
+	case asJSON:
+		return c.printJSON(out)
+	}
+	switch {
+	case out.Status == api.StatusStored:
+		done = "has it kept for it: no worker has taken it yet; it is applied as soon as one runs"
+	case out.Duplicate:
+		done = "was told this before, by the same id: nothing was changed"
+	}
+	c.line(c.out, "Run", string(run.ID)+" "+done+".")
+	return nil
+}
+
+// live reports whether a run can still be told something.
+func live(list []agent.Run) []agent.Run {
+	return slices.DeleteFunc(slices.Clone(list), func(r agent.Run) bool { return r.Status.Final() })
+}
