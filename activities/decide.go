@@ -23,8 +23,10 @@ import (
 //
 // Judging a hostile command may take long, and the transaction holds every other writer up. So a verdict is
 // worked out before it, and counts in it only if the rules are still the same.
-func (a *Activities) decide(ctx context.Context, tx Tx, run agent.Run, ag agent.Agent, def tool.Definition, args []byte, before *verdict) (permission.Decision, error) {
-	now, err := a.rulesFor(ctx, tx, run, ag)
+//
+// counted are the grants whose use the call has counted already.
+func (a *Activities) decide(ctx context.Context, tx Tx, run agent.Run, ag agent.Agent, def tool.Definition, args []byte, counted []string, before *verdict) (permission.Decision, error) {
+	now, err := a.rulesFor(ctx, tx, run, ag, counted...)
 	if err != nil {
 		return permission.Decision{}, err
 	}
@@ -47,12 +49,18 @@ type inForce struct {
 	key      string // equal for equal rules
 }
 
-// rulesFor gathers what is in force: Holdpoint's own denies, the agent's policy, the user's and session's rules.
-func (a *Activities) rulesFor(ctx context.Context, tx Tx, run agent.Run, ag agent.Agent) (inForce, error) {
+// rulesFor gathers what is in force: Holdpoint's own denies, the agent's policy, the user's and session's rules. Of the
+// counted grants, a use is the call's own.
+func (a *Activities) rulesFor(ctx context.Context, tx Tx, run agent.Run, ag agent.Agent, counted ...string) (inForce, error) {
 	policy, found := a.Definitions.Policy(ag.Policy)
 	stored, err := tx.Rules(ctx, run.UserID, run.SessionID)
 	if err != nil {
 		return inForce{}, fmt.Errorf("rules of user %q: %w", run.UserID, err)
+	}
+	for i, r := range stored {
+		if r.MaxUses > 0 && r.Uses > 0 && slices.Contains(counted, r.ID) {
+			stored[i].Uses--
+		}
 	}
 	in := inForce{readable: found || ag.Policy == ""}
 	now := a.Now()

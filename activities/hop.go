@@ -21,7 +21,7 @@ func (x *execution) hop(ctx context.Context, args json.RawMessage) (private bool
 	}
 	var rules inForce
 	err = x.a.Store.Write(ctx, func(tx Tx) (err error) {
-		rules, err = x.a.rulesFor(ctx, tx, x.run, x.ag)
+		rules, err = x.a.rulesFor(ctx, tx, x.run, x.ag, x.entry.Grants...)
 		return err
 	})
 	if err != nil {
@@ -31,6 +31,10 @@ func (x *execution) hop(ctx context.Context, args json.RawMessage) (private bool
 	d := x.a.judge(rules, x.run, x.ag, def, args)
 	if d.Effect != permission.Allow {
 		return false, errors.New(d.Reason)
+	}
+	if err := x.useHopGrants(ctx, d.Grants); err != nil {
+		activity.GetLogger(ctx).Error("a redirect could not be counted", "call", x.in.CallID, "error", err)
+		return false, errors.New("the grant that allows it could not be used")
 	}
 	return d.Private, nil
 }

@@ -73,4 +73,12 @@ type Tx interface {
 	// Rules returns the rules stored for a user that are not revoked, those of the session among them;
 	// expired ones are left to the engine, which is told the time.
 	Rules(ctx context.Context, user interaction.PrincipalID, session interaction.SessionID) ([]permission.Rule, error)
+	// RulesVersion grows with every change of what Rules returns for the user, and holds the rules as Rules does.
+	RulesVersion(ctx context.Context, user interaction.PrincipalID) (int64, error)
+	// UseRules counts one use by a call of each of the rules that have a bound on uses; false, and nothing is counted,
+	// when one of them is revoked or used up.
+	UseRules(ctx context.Context, ids []string, call interaction.CallID) (bool, error)
+	// SaveRule stores a rule, which takes the place of one of the same user, session, pattern and conditions. The same
+	// rule again does nothing.
+	SaveRule(ctx context.Context, r permission.Rule) error
 }

@@ -171,7 +171,7 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 	if !x.known {
 		return w.finish(tool.Result{Status: tool.StatusError, Content: fmt.Sprintf("The tool %s no longer exists, so the call was not made.", x.rec.Call.Name)})
 	}
-	if x.decide, err = x.a.decide(ctx, tx, x.run, x.ag, x.impl.Definition(), x.args, x.verdict); err != nil {
+	if x.decide, err = x.a.decide(ctx, tx, x.run, x.ag, x.impl.Definition(), x.args, entry.Grants, x.verdict); err != nil {
 		return nil, err
 	}
 	if begun && entry.State == tool.StateStarted && !x.mayRunAgain(entry) {
@@ -254,7 +254,10 @@ func (x *execution) take(ctx context.Context, tx Tx, w *callWriter, entry tool.E
 	next := tool.Execution{CallID: x.in.CallID, RunID: x.in.RunID, Attempt: 1, State: tool.StateStarted, Claim: x.claim,
 		Worker: x.a.Worker, Digest: interaction.Digest(x.rec.Call.Name, x.args, x.base), StartedAt: w.now}
 	if begun {
-		next.Attempt, next.Phase = entry.Attempt+1, entry.Phase
+		next.Attempt, next.Phase, next.Grants = entry.Attempt+1, entry.Phase, entry.Grants
+	}
+	if err := x.useGrants(ctx, tx, &next); err != nil {
+		return err
 	}
 	if x.in.Approval != nil {
 		next.Interact = x.in.Approval.InteractionID

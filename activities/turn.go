@@ -199,7 +199,7 @@ func (w *turnWriter) decide(c taken) (permission.Decision, error) {
 	if c.fault != "" {
 		return permission.Decision{Effect: permission.Deny, Reason: c.fault}, nil
 	}
-	return w.a.decide(w.ctx, w.tx, w.run, w.ag, c.def, c.call.Args, c.verdict)
+	return w.a.decide(w.ctx, w.tx, w.run, w.ag, c.def, c.call.Args, nil, c.verdict)
 }
 
 // call stores one call and what becomes of it: a result at once, a gate, or a plan to run it.

@@ -18,15 +18,17 @@ const (
 // Execution is the ledger's entry for a call. It is keyed by our run and call, never by Temporal's run id, so
 // neither a retry nor a reset runs a finished call again.
 type Execution struct {
-	CallID    interaction.CallID `json:"call_id"`
-	RunID     interaction.RunID  `json:"run_id"`
-	Attempt   int                `json:"attempt"` // counts claims, from 1
-	Phase     int                `json:"phase"`   // counts the answers a tool that asks has been given
-	State     State              `json:"state"`
-	Digest    string             `json:"digest"`         // of the tool and arguments that were claimed
-	Worker    string             `json:"worker"`         // who claimed it
-	Claim     string             `json:"claim"`          // which activity attempt claimed it
-	Interact  interaction.ID     `json:"interaction_id"` // the approval that it was claimed under
-	StartedAt time.Time          `json:"started_at"`
-	EndedAt   time.Time          `json:"ended_at,omitzero"`
+	CallID   interaction.CallID `json:"call_id"`
+	RunID    interaction.RunID  `json:"run_id"`
+	Attempt  int                `json:"attempt"` // counts claims, from 1
+	Phase    int                `json:"phase"`   // counts the answers a tool that asks has been given
+	State    State              `json:"state"`
+	Digest   string             `json:"digest"`         // of the tool and arguments that were claimed
+	Worker   string             `json:"worker"`         // who claimed it
+	Claim    string             `json:"claim"`          // which activity attempt claimed it
+	Interact interaction.ID     `json:"interaction_id"` // the approval that it was claimed under
+	// Grants are the stored rules that it was claimed under: the call has counted its one use of each that has a bound.
+	Grants    []string  `json:"grants,omitempty"`
+	StartedAt time.Time `json:"started_at"`
+	EndedAt   time.Time `json:"ended_at,omitzero"`
 }

@@ -54,6 +54,6 @@
 // # Dialects
 //
 // All SQL is written once, with ? for a parameter, for SQLite and PostgreSQL alike. What differs stands in dialect.go
-// and pgdialect.go. So do migrations, but for version 2, which PostgreSQL alone has: a column of text that an index
+// and pgdialect.go. So do migrations, but for versions 2 and 6, which PostgreSQL alone has: a column of text that an index
 // uses is compared byte by byte there, which a later migration must say too (a test tells).
 package store

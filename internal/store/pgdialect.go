@@ -20,7 +20,7 @@ import (
 // changed are locked besides, so that a conflict shows at once and not at the commit.
 var postgresDialect = &dialect{
 	goose:       goose.DialectPostgres,
-	migrations:  []*goose.Migration{postgresOnly},
+	migrations:  []*goose.Migration{postgresOnly, postgresRules},
 	migrateLock: "SELECT pg_advisory_lock(7235419803314)", // any number, the same in every process
 	forUpdate:   " FOR UPDATE",
 	forShare:    " FOR SHARE",
@@ -39,8 +39,14 @@ var postgresDialect = &dialect{
 //go:embed migrations/postgres/00002_postgres.sql
 var postgresOnlySQL string
 
-// postgresOnly is version 2 of the schema, which no other dialect has.
-var postgresOnly = goose.NewGoMigration(2, &goose.GoFunc{RunTx: execAll(postgresOnlySQL)}, nil)
+//go:embed migrations/postgres/00006_rules.sql
+var postgresRulesSQL string
+
+// Versions 2 and 6 of the schema, which no other dialect has.
+var (
+	postgresOnly  = goose.NewGoMigration(2, &goose.GoFunc{RunTx: execAll(postgresOnlySQL)}, nil)
+	postgresRules = goose.NewGoMigration(6, &goose.GoFunc{RunTx: execAll(postgresRulesSQL)}, nil)
+)
 
 // sqlState returns the code of an error that the server reported, "" for any other.
 func sqlState(err error) string {

@@ -14,8 +14,14 @@ import (
 func TestRules(t *testing.T) {
 	conform(t, func(t *testing.T, s *store.Store) {
 		rule := func(id, user, session string, age time.Duration) permission.Rule {
+			layer := permission.LayerUser // as the store finds out
+			if user == "" {
+				layer = permission.LayerOrganisation
+			} else if session != "" {
+				layer = permission.LayerSession
+			}
 			return permission.Rule{ID: id, Effect: permission.Deny, Pattern: "bash(" + hostile + ")", UserID: user, SessionID: session,
-				Source: permission.Source{Layer: permission.LayerUser}, GrantedBy: "ann", CreatedAt: start.Add(-age), ExpiresAt: start}
+				Source: permission.Source{Layer: layer}, GrantedBy: "ann", CreatedAt: start.Add(-age), ExpiresAt: start}
 		}
 		anns, annsHere := rule("1", "ann", "", 4), rule("2", "ann", "s1", 3)
 		all := rule("5", "", "", 1)
