@@ -5,35 +5,25 @@ import (
 	"holdpoint/permission"
 )
 
-// Limits of an agent.
-const (
-	maxAgentSteps  = 10_000
-	maxPromptBytes = 64 << 10
-)
-
 func readAgent(s *section, name string) {
-	s.require("model")
 	spec := AgentSpec{
 		Pos:             s.pos(),
-		PermissionStore: s.refer("permission_store", "permission_store"),
-		SessionStore:    s.refer("session_store", "session_store"),
+		PermissionStore: s.refer("permission_store"),
+		SessionStore:    s.refer("session_store"),
 	}
 	spec.Agent = agent.Agent{
 		Name:              name,
-		Model:             s.refer("model", "model"),
+		Model:             s.refer("model"),
 		SystemPrompt:      s.text("system_prompt"),
 		Tools:             s.agentTools(),
-		Policy:            s.refer("policy", "policy"),
-		MaxSteps:          s.integer("max_steps", 1, maxAgentSteps, agent.DefaultMaxSteps),
+		Policy:            s.refer("policy"),
+		MaxSteps:          s.integer("max_steps"),
 		Workspace:         s.path("workspace"),
-		EnableHITL:        s.flag("enable_hitl", true),
-		EnablePermissions: s.flag("enable_permissions", true),
-		AutoApproveRisk:   s.acceptedRisk(),
+		EnableHITL:        s.flag("enable_hitl"),
+		EnablePermissions: s.flag("enable_permissions"),
+		AutoApproveRisk:   permission.Risk(s.choice("auto_approve_risk")),
 		UserID:            s.userID(),
 		Tags:              texts(s.list("tags")),
-	}
-	if len(spec.Agent.SystemPrompt) > maxPromptBytes {
-		s.reportKey("system_prompt", "is longer than %d bytes", maxPromptBytes)
 	}
 	s.l.config.Specs = append(s.l.config.Specs, spec)
 }
@@ -46,13 +36,6 @@ func (s *section) agentTools() []string {
 		})
 	}
 	return texts(items)
-}
-
-// acceptedRisk is what may go without a person where no rule speaks; critical never may.
-func (s *section) acceptedRisk() permission.Risk {
-	return permission.Risk(s.choice("auto_approve_risk", []string{
-		string(permission.RiskLow), string(permission.RiskMedium), string(permission.RiskHigh),
-	}, nil))
 }
 
 func (s *section) userID() string {

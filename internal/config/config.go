@@ -112,6 +112,8 @@ type Config struct {
 	SessionStores    []Store
 	Policies         []Policy
 	Specs            []AgentSpec
+	// Components are all of these as they are written, for showing.
+	Components []Component
 }
 
 // Agents returns the definitions of all agents, in order.

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// duration returns a positive time of at most limit, 0 when it is not there or wrong.
-func (s *section) duration(key string, limit time.Duration) time.Duration {
+// duration returns a positive time of at most the table's limit, 0 when it is not there or wrong.
+func (s *section) duration(key string) time.Duration {
+	limit := s.spec(key).limit
 	v, ok := s.scalar(key, "a time such as 30s")
 	if !ok {
 		return 0

@@ -54,3 +54,11 @@ func isVariable(name string) bool {
 	}
 	return true
 }
+
+// escapeVariables writes a text so that expand gives it back.
+func escapeVariables(text string) string {
+	if !strings.Contains(text, "${") && !strings.Contains(text, "$$") {
+		return text
+	}
+	return strings.ReplaceAll(text, "$", "$$")
+}

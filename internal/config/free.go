@@ -33,7 +33,7 @@ func (s *section) value(key string, n *yaml.Node, depth int) any {
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
-		inner := s.l.section(s.file, s.prefix+key+".", n)
+		inner := s.l.section(s.file, s.prefix+key+".", n, nil)
 		out := make(map[string]any, len(inner.fields))
 		for _, name := range slices.Sorted(maps.Keys(inner.fields)) {
 			out[name] = s.value(key+"."+name, inner.fields[name].value, depth+1)

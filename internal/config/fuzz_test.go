@@ -46,6 +46,9 @@ func FuzzParse(f *testing.F) {
 					t.Errorf("agent %q refers to a model that is not there", s.Agent.Name)
 				}
 			}
+			if _, err := c.Show().YAML(); err != nil {
+				t.Errorf("what was read can't be shown: %v", err)
+			}
 			if printed := fmt.Sprintf("%v", c.Models); strings.Contains(printed, secret) && !strings.Contains(string(data), "params") &&
 				strings.Count(string(data), "${") == strings.Count(string(data), "api_key: ${") {
 				t.Errorf("a key was printed: %s", printed)

@@ -204,7 +204,7 @@ func (l *loader) document(file string, n *yaml.Node) {
 		l.report(file, bad.Line, "", "anchors, aliases and values nested deeper than %d levels are not read: write the value out", maxDepth*2)
 		return
 	}
-	s := l.section(file, "", n)
+	s := l.section(file, "", n, &anyComponent)
 	if s == nil {
 		return
 	}
@@ -212,14 +212,21 @@ func (l *loader) document(file string, n *yaml.Node) {
 		l.report(file, n.Line, "", "this is no component: it needs a type and a name (a script or other data belongs in a sub-directory)")
 		return
 	}
-	s.require("type", "name")
-	kind, name := s.choice("type", kinds(), laterKinds), s.name()
-	if kind == "" {
+	kind, known := kindOf(s.choice("type"))
+	if known {
+		s.is(kind.object)
+	}
+	s.require()
+	name := s.name()
+	if !known {
 		return
 	}
-	l.unique(s, kind, name)
-	readers[kind](s, name)
+	l.unique(s, kind.name, name)
+	kind.read(s, name)
 	s.finish()
+	if len(l.problems) == 0 {
+		s.effective(kind.name, name)
+	}
 }
 
 // alias returns the first node that is an anchor, an alias or nested too deep, or nil.
@@ -233,23 +240,6 @@ func alias(n *yaml.Node, depth int) *yaml.Node {
 		}
 	}
 	return nil
-}
-
-// readers reads a document of each type.
-var readers = map[string]func(s *section, name string){
-	"model":            readModel,
-	"tool":             readTool,
-	"permission_store": readPermissionStore,
-	"session_store":    readSessionStore,
-	"policy":           readPolicy,
-	"agent":            readAgent,
-}
-
-// laterKinds are types that this version does not have.
-var laterKinds = []string{"workflow", "auth", "notifier"}
-
-func kinds() []string {
-	return []string{"model", "tool", "permission_store", "session_store", "policy", "agent"}
 }
 
 func joinNames(names []string) string { return strings.Join(names, ", ") }
@@ -285,7 +275,8 @@ func (l *loader) unique(s *section, kind, name string) {
 }
 
 // refer notes the use of another component's name, to be checked when all are read.
-func (s *section) refer(key, kind string) string {
+func (s *section) refer(key string) string {
+	kind := s.spec(key).refers
 	v, ok := s.scalar(key, "the name of a "+kind)
 	if !ok {
 		return ""

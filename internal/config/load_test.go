@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"holdpoint/agent"
 	"holdpoint/internal/config"
@@ -71,7 +72,7 @@ func TestLoadReadsADirectory(t *testing.T) {
 		Tools: []config.Tool{
 			{
 				Name: "bash", Consent: tool.ConsentAlways, Risk: permission.RiskHigh, Timeout: 10 * time.Minute,
-				Idempotent: &no, Params: map[string]any{"shell": "bash"}, Pos: config.Pos{File: agents, Line: 1},
+				Idempotent: &no, Params: map[string]any{"env": []any{"GOPATH", "CI=1"}}, Pos: config.Pos{File: agents, Line: 1},
 			},
 			{Name: "file_write", Consent: tool.ConsentAlways, Denied: true, Pos: config.Pos{File: agents, Line: 9}},
 		},
@@ -93,7 +94,7 @@ func TestLoadReadsADirectory(t *testing.T) {
 			},
 		},
 	}
-	if diff := cmp.Diff(want, c, cmp.Comparer(func(a, b config.Secret) bool { return a.Reveal() == b.Reveal() })); diff != "" {
+	if diff := cmp.Diff(want, c, cmpopts.IgnoreFields(config.Config{}, "Components"), cmp.Comparer(func(a, b config.Secret) bool { return a.Reveal() == b.Reveal() })); diff != "" {
 		t.Errorf("the configuration differs (-want +got):\n%s", diff)
 	}
 }

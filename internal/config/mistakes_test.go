@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,11 @@ import (
 
 // mistakes are configurations with everything that is wrong in them, one line per mistake and each after the
 // name of the file.
-var mistakes = []struct{ name, yaml, want string }{
+var mistakes = slices.Concat(mistakesOfComponents, mistakesOfRules, mistakesOfValues)
+
+type mistake struct{ name, yaml, want string }
+
+var mistakesOfComponents = []mistake{
 	{"nothing in it", "# soon\n", `:1: there is no component here: a document starts with "type: agent" and "name: …"`},
 	{"not YAML", "type: agent\nname: [a\n", `:2: is not YAML: did not find expected ',' or ']'`},
 	{"not a mapping", "- type: agent\n", `:1: must be a mapping of keys to values, such as "type: agent"`},
@@ -105,52 +110,6 @@ var mistakes = []struct{ name, yaml, want string }{
 :24: dsn: names no database: end it with the database's name, such as postgres://db.example.com:5432/holdpoint
 :29: dsn: is empty: give it a value or remove the key
 :34: dsn: must be text, not a list`},
-	{"rules that are no rules", "type: policy\nname: p\nrules: bash\n---\ntype: policy\nname: q\nrules:\n  - bash(ls)\n  - {match: bash}\n  - {decision: deny}\n  - {match: [a], decision: allow}\n---\ntype: policy\nname: r\nrules:\n",
-		`:3: rules: must be a list of rules, such as "- {match: \"bash(rm:*)\", decision: deny}"
-:8: rules[0]: must be a mapping of keys to values, such as "type: agent"
-:9: rules[1].decision: is missing
-:10: rules[2].match: is missing
-:11: rules[3].match: must be a pattern such as bash(rm:*), not a list
-:15: rules: has no value: give it one or remove the key`},
-	{"decisions", "type: policy\nname: p\nrules:\n  - {match: bash, decision: dney}\n  - {match: bash, decision: deny, quorum: 2, on_timeout: skip}\n",
-		`:4: rules[0].decision: "dney" is none of deny, ask, allow (did you mean "deny"?)
-:5: rules[1].quorum: belongs to decision: ask: remove it
-:5: rules[1].on_timeout: belongs to decision: ask: remove it`},
-	{"a rule for a tool with a slip in its name", "type: policy\nname: p\nrules:\n  - {match: \"bahs(rm:*)\", decision: deny}\n",
-		`:4: rules[0].match: no tool is named "bahs" (did you mean "bash"?)`},
-	{"how to ask", `type: policy
-name: p
-rules:
-  - match: bash
-    decision: ask
-    reviewers: [alice, alice, "group:", "groups:x", "a b", 7, ""]
-    quorum: 0
-    exclude_requester: maybe
-    timeout: soon
-    on_timeout: approve
-    max_grant: always
-    remind_every: 1h
-    escalate: []
-    reviewer: bob
-  - {match: bash, decision: ask, reviewers: [a, b], quorum: 3, on_timeout: rejct}
-  - {match: bash, decision: ask, on_timeout: skip}
-`, `:6: rules[0].reviewers[1]: "alice" is here twice: keep one
-:6: rules[0].reviewers[5]: must be text: put it in quotes
-:6: rules[0].reviewers[6]: is empty: give it a value or remove it
-:6: rules[0].reviewers: "group:" names no group: write group:NAME
-:6: rules[0].reviewers: "groups:x": a group is written group:NAME (did you mean "group:x"?)
-:6: rules[0].reviewers: "a b" must not have blanks or invisible characters in it
-:7: rules[0].quorum: must be a whole number from 1 to 100, not "0"
-:8: rules[0].exclude_requester: must be true or false, not "maybe"
-:9: rules[0].timeout: "soon" is no time: write a number and a unit, such as 30s, 15m, 72h or 30d
-:10: rules[0].on_timeout: approve is not possible: silence is no approval (use reject, skip, terminate, retry)
-:11: rules[0].max_grant: "always" is none of none, session, user
-:12: rules[0].remind_every: is not available in this version: remove it
-:13: rules[0].escalate: is not available in this version: remove it
-:14: rules[0].reviewer: unknown key (did you mean "reviewers"?)
-:15: rules[1].on_timeout: "rejct" is none of reject, skip, terminate, retry (did you mean "reject"?)
-:15: rules[1].quorum: 3 approvals are needed and only 2 reviewers may give one: lower it or name more
-:16: rules[2].on_timeout: has no effect without timeout: add one or remove it`},
 	{"agents", `type: agent
 name: a
 model: gtp
@@ -188,7 +147,7 @@ name: b
 :12: tags: must be a list, such as [a, b], not a single value
 :13: workspace: has no value: give it one or remove the key
 :14: auto_approve_risk: "critical" is none of low, medium, high
-:15: descripton: unknown key (known: type, name, permission_store, session_store, model, system_prompt, tools, policy, max_steps, workspace, enable_hitl, enable_permissions, auto_approve_risk, user_id, tags)
+:15: descripton: unknown key (known: type, name, model, system_prompt, tools, policy, permission_store, session_store, workspace, max_steps, enable_hitl, enable_permissions, auto_approve_risk, user_id, tags)
 :23: model: is missing`},
 	{"a reference that is a secret by mistake", "type: agent\nname: a\nmodel: ${SECRET}\n", `:3: model: no model is named "${SECRET}"`},
 }
@@ -204,7 +163,7 @@ func TestLoadReportsEveryMistake(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			file := write(t, "c.yaml", tt.yaml)
-			_, err := config.Load(file, env(map[string]string{"WHO": "me", "SECRET": "sk-very-secret"}))
+			_, err := config.Load(file, env(map[string]string{"WHO": "me", "SECRET": "sk-very-secret", "EMPTY": ""}))
 			if err == nil {
 				t.Fatal("the configuration was accepted")
 			}
@@ -216,6 +175,20 @@ func TestLoadReportsEveryMistake(t *testing.T) {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}
 		})
+	}
+}
+
+func TestTheTableOfMistakesIsLong(t *testing.T) {
+	t.Parallel()
+	messages := map[string]bool{}
+	for _, m := range mistakes {
+		for line := range strings.Lines(m.want) {
+			_, text, _ := strings.Cut(strings.TrimPrefix(line, ":"), ": ")
+			messages[text] = true
+		}
+	}
+	if len(mistakes) < 40 || len(messages) < 100 {
+		t.Errorf("%d mistakes with %d messages", len(mistakes), len(messages))
 	}
 }
 

@@ -4,42 +4,21 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"time"
 )
 
-// maxModelTimeout is the longest time a model call may sensibly have; more is a slip of the unit.
-const maxModelTimeout = 24 * time.Hour
-
 func readModel(s *section, name string) {
-	s.require("provider")
-	m := Model{Name: name, Pos: s.pos(), Params: s.free("params"), Timeout: s.duration("timeout", maxModelTimeout)}
-	m.Provider = Provider(s.choice("provider", []string{string(ProviderAnthropic), string(ProviderOpenAI), string(ProviderScripted)}, nil))
-	switch m.Provider {
-	case ProviderScripted:
-		s.require("script")
-		m.Script = s.existingFile("script")
-		s.foreign("is not read by provider scripted", "model", "base_url", "api_key")
-	case ProviderAnthropic:
-		readHosted(s, &m, "ANTHROPIC_API_KEY")
-	case ProviderOpenAI:
-		readHosted(s, &m, "OPENAI_API_KEY")
-	default: // reported; the other keys can't be judged
-		s.known = append(s.known, "model", "base_url", "api_key", "script")
+	m := Model{Name: name, Pos: s.pos(), Params: s.free("params"), Timeout: s.duration("timeout")}
+	m.Provider = Provider(s.choice("provider"))
+	m.Model, m.BaseURL, m.APIKey = s.text("model"), s.endpoint("base_url"), NewSecret(s.text("api_key"))
+	m.Script = s.existingFile("script")
+	if variable, ok := keyVariables[m.Provider]; ok && !s.has("api_key") && !s.has("base_url") {
+		s.reportKey("api_key", "is missing: write %q, or name another endpoint by base_url", "api_key: ${"+variable+"}")
 	}
 	s.l.config.Models = append(s.l.config.Models, m)
 }
 
-// readHosted reads what the models of all hosted providers have. The variable is where the key of this one
-// usually is.
-func readHosted(s *section, m *Model, variable string) {
-	s.require("model")
-	m.Model, m.BaseURL = s.text("model"), s.endpoint("base_url")
-	m.APIKey = NewSecret(s.text("api_key"))
-	if !s.has("api_key") && !s.has("base_url") {
-		s.reportKey("api_key", "is missing: write %q, or name another endpoint by base_url", "api_key: ${"+variable+"}")
-	}
-	s.foreign("is read by provider scripted only", "script")
-}
+// keyVariables are where the keys of hosted providers usually are.
+var keyVariables = map[Provider]string{ProviderAnthropic: "ANTHROPIC_API_KEY", ProviderOpenAI: "OPENAI_API_KEY"}
 
 // endpoint returns an http or https URL without credentials.
 func (s *section) endpoint(key string) string {

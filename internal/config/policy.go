@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"gopkg.in/yaml.v3"
@@ -13,73 +12,76 @@ import (
 	"holdpoint/permission"
 )
 
-// Limits of a rule.
-const (
-	maxRules      = 10_000
-	maxQuorum     = 100
-	maxPrincipal  = 200
-	maxAnswerTime = 5 * 365 * 24 * time.Hour
-)
+// maxPrincipal is how long the id of a person or group may be.
+const maxPrincipal = 200
 
 func readPolicy(s *section, name string) {
-	s.require("rules")
 	p := Policy{Name: name, Pos: s.pos()}
 	n, ok := s.take("rules")
-	switch {
+	switch most := s.spec("rules").most; {
 	case !ok:
 	case n.Kind != yaml.SequenceNode:
 		s.report("rules", n.Line, "must be a list of rules, such as %q", `- {match: "bash(rm:*)", decision: deny}`)
-	case len(n.Content) > maxRules:
-		s.report("rules", n.Line, "has %d rules, more than %d", len(n.Content), maxRules)
+	case len(n.Content) > most:
+		s.report("rules", n.Line, "has %d rules, more than %d", len(n.Content), most)
 	default:
-		for i, item := range n.Content {
-			if r, ok := s.rule(i, item, name); ok {
-				p.Rules = append(p.Rules, r)
-			}
-		}
-		s.compile(p)
+		s.rules(&p, n)
 	}
 	s.l.config.Policies = append(s.l.config.Policies, p)
 }
 
+func (s *section) rules(p *Policy, n *yaml.Node) {
+	before := len(s.l.problems)
+	var examples []examples
+	for i, item := range n.Content {
+		r, e, ok := s.rule(i, item, p.Name)
+		if ok {
+			p.Rules = append(p.Rules, r)
+			e.rule = r
+			examples = append(examples, e)
+		}
+	}
+	set := s.compile(*p)
+	if len(s.l.problems) == before { // what an incomplete set decides says nothing
+		s.checkExamples(set, examples)
+	}
+}
+
 // compile checks the rules together, once each has been accepted alone: what only the whole set shows.
-func (s *section) compile(p Policy) {
-	_, problems, err := permission.Compile(p.Rules)
+func (s *section) compile(p Policy) *permission.Set {
+	set, problems, err := permission.Compile(p.Rules)
 	if err != nil {
 		s.reportKey("rules", "%v", err)
 	}
 	for _, bad := range problems {
 		s.report("rules", bad.Rule.Source.Line, "%v", bad.Err)
 	}
+	return set
 }
 
 // rule reads one rule; false when it has a mistake, which is reported.
-func (s *section) rule(i int, n *yaml.Node, policy string) (permission.Rule, bool) {
+func (s *section) rule(i int, n *yaml.Node, policy string) (permission.Rule, examples, bool) {
 	before := len(s.l.problems)
-	r := s.l.section(s.file, fmt.Sprintf("%srules[%d].", s.prefix, i), n)
+	r := s.l.section(s.file, fmt.Sprintf("%srules[%d].", s.prefix, i), n, &ruleKeys)
 	if r == nil {
-		return permission.Rule{}, false
+		return permission.Rule{}, examples{}, false
 	}
-	r.require("match", "decision")
+	r.require()
 	out := permission.Rule{
 		Risk:   r.risk(),
+		Where:  r.conditions(),
 		Source: permission.Source{Layer: permission.LayerPolicy, Name: policy, File: s.file, Line: n.Line},
 	}
-	decision := r.choice("decision", []string{"deny", "ask", "allow"}, nil)
+	decision := r.choice("decision")
 	pattern, _ := r.scalar("match", "a pattern such as bash(rm:*)")
-	r.later("remind_every", "escalate")
-	switch decision {
-	case "ask", "": // without a decision the keys are still checked
-		out.Approval = r.approval()
-	default:
-		r.foreign("belongs to decision: ask", "reviewers", "quorum", "exclude_requester", "timeout", "on_timeout", "max_grant")
-	}
+	out.Approval = r.approval()
+	e := r.examples()
 	r.finish()
 	if decision != "" && pattern.line != 0 {
 		out.Pattern = pattern.text
 		r.pattern(&out, decision, pattern)
 	}
-	return out, len(s.l.problems) == before
+	return out, e, len(s.l.problems) == before
 }
 
 // pattern checks a rule's pattern as the engine will read it.
@@ -90,7 +92,9 @@ func (s *section) pattern(r *permission.Rule, decision string, written scalar) {
 	}
 	err := permission.ParsePattern(r.Effect, r.Pattern)
 	if err == nil {
-		err = compileOne(*r)
+		alone := *r
+		alone.Where = nil // checked where they are read
+		err = compileOne(alone)
 	}
 	if err != nil && written.expanded { // the engine quotes the pattern, and with it what a variable holds
 		err = fmt.Errorf("%q is no valid pattern once its variables are filled in", written.raw)
@@ -118,24 +122,23 @@ func compileOne(r permission.Rule) error {
 
 // approval reads how to ask.
 func (s *section) approval() permission.Approval {
-	a := permission.Approval{
-		Reviewers:        s.reviewers(),
-		Quorum:           s.integer("quorum", 1, maxQuorum, 0),
-		ExcludeRequester: s.flag("exclude_requester", false),
-		Timeout:          s.duration("timeout", maxAnswerTime),
-		OnTimeout:        s.onTimeout(),
-		MaxGrant: permission.GrantScope(s.choice("max_grant", []string{
-			string(permission.GrantNone), string(permission.GrantSession), string(permission.GrantUser),
-		}, nil)),
+	a := permission.Approval{Reviewers: s.reviewers()}
+	if s.has("quorum") { // what is not said stays 0, as the engine has it
+		a.Quorum = s.integer("quorum")
 	}
-	if a.OnTimeout != "" && !s.has("timeout") {
-		s.reportKey("on_timeout", "has no effect without timeout: add one or remove it")
-	}
+	a.ExcludeRequester = s.flag("exclude_requester")
+	a.Timeout, a.OnTimeout = s.duration("timeout"), s.onTimeout()
+	a.MaxGrant = permission.GrantScope(s.choice("max_grant"))
 	group := slices.ContainsFunc(a.Reviewers, func(r string) bool { return strings.HasPrefix(r, groupPrefix) })
 	if len(a.Reviewers) > 0 && !group && a.Quorum > len(a.Reviewers) {
 		s.reportKey("quorum", "%d approvals are needed and only %d reviewers may give one: lower it or name more", a.Quorum, len(a.Reviewers))
 	}
 	return a
+}
+
+// timeoutActions are what may happen when nobody answers.
+var timeoutActions = []string{
+	string(interaction.ActionReject), string(interaction.ActionSkip), string(interaction.ActionTerminate), string(interaction.ActionRetry),
 }
 
 // onTimeout reads what happens when nobody answers. It is never an approval.
@@ -144,10 +147,7 @@ func (s *section) onTimeout() string {
 	if !ok {
 		return ""
 	}
-	allowed := []string{
-		string(interaction.ActionReject), string(interaction.ActionSkip),
-		string(interaction.ActionTerminate), string(interaction.ActionRetry),
-	}
+	allowed := timeoutActions
 	switch {
 	case slices.Contains(allowed, v.text):
 		return v.text

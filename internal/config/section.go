@@ -16,8 +16,8 @@ type section struct {
 	prefix string // of the keys in messages, such as "rules[2]."
 	node   *yaml.Node
 	fields map[string]field
-	known  []string // keys that a getter asked for
-	absent []string // keys that only later versions read
+	object *object         // the keys it may have; nil where anything goes
+	told   map[string]bool // keys that were refused by their condition
 }
 
 // field is one key with its value.
@@ -27,12 +27,12 @@ type field struct {
 }
 
 // section opens a mapping; nil, with the problem reported, when it is none.
-func (l *loader) section(file, prefix string, n *yaml.Node) *section {
+func (l *loader) section(file, prefix string, n *yaml.Node, o *object) *section {
 	if n.Kind != yaml.MappingNode {
 		l.report(file, n.Line, trimDot(prefix), "must be a mapping of keys to values, such as %q", "type: agent")
 		return nil
 	}
-	s := &section{l: l, file: file, prefix: prefix, node: n, fields: map[string]field{}}
+	s := &section{l: l, file: file, prefix: prefix, node: n, fields: map[string]field{}, object: o, told: map[string]bool{}}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
@@ -76,57 +76,97 @@ func (s *section) has(key string) bool {
 	return ok
 }
 
-// take returns a key's value and marks the key as known.
-func (s *section) take(key string) (*yaml.Node, bool) {
-	s.known = append(s.known, key)
-	f, ok := s.fields[key]
-	if !ok {
+// is switches to the keys of a component's type.
+func (s *section) is(o *object) { s.object = o }
+
+// spec is what the table says of a key. One that is not in it would be refused by finish.
+func (s *section) spec(name string) key {
+	if s.object == nil {
+		return key{name: name}
+	}
+	k, _ := s.object.key(name)
+	return k
+}
+
+// take returns a key's value; false when it is not there, has none, or does not belong here.
+func (s *section) take(name string) (*yaml.Node, bool) {
+	f, ok := s.fields[name]
+	if !ok || !s.belongs(s.spec(name)) {
 		return nil, false
 	}
 	if f.value.Kind == yaml.ScalarNode && f.value.ShortTag() == "!!null" {
-		s.report(key, f.line, "has no value: give it one or remove the key")
+		s.report(name, f.line, "has no value: give it one or remove the key")
 		return nil, false
 	}
 	return f.value, true
 }
 
-// require reports a key that is not there.
-func (s *section) require(keys ...string) {
-	for _, key := range keys {
-		if !s.has(key) {
-			s.reportKey(key, "is missing")
+// belongs reports whether a key's condition holds. Where the other key has no known value that can't be said, and
+// nothing is.
+func (s *section) belongs(k key) bool {
+	if k.when == nil {
+		return true
+	}
+	value := s.governing(k.when.key)
+	if value == "" || slices.Contains(k.when.values, value) {
+		return value != ""
+	}
+	if s.has(k.name) && !s.told[k.name] {
+		s.told[k.name] = true
+		s.reportKey(k.name, "%s: remove it", k.when.why)
+	}
+	return false
+}
+
+// governing is the value of a key that others depend on, "" when it has no known one.
+func (s *section) governing(name string) string {
+	f, ok := s.fields[name]
+	if !ok || f.value.Kind != yaml.ScalarNode {
+		return ""
+	}
+	text, _, err := expand(f.value.Value, s.l.env)
+	if err != nil || !slices.Contains(s.spec(name).choices, text) {
+		return ""
+	}
+	return text
+}
+
+// require reports the keys of the table that must be there and are not.
+func (s *section) require() {
+	for _, k := range s.object.keys {
+		needed := k.required || k.when != nil && k.when.required && slices.Contains(k.when.values, s.governing(k.when.key))
+		if needed && !s.has(k.name) {
+			s.reportKey(k.name, "is missing")
 		}
 	}
 }
 
-// later declares keys that only later versions read.
-func (s *section) later(keys ...string) { s.absent = append(s.absent, keys...) }
-
-// foreign reports keys that make no sense beside another one, and marks them as known.
-func (s *section) foreign(why string, keys ...string) {
-	for _, key := range keys {
-		s.known = append(s.known, key)
-		if s.has(key) {
-			s.reportKey(key, "%s: remove it", why)
-		}
-	}
-}
-
-// finish reports every key that no getter asked for.
+// finish reports every key that the table does not have, and those that do not belong here.
 func (s *section) finish() {
 	for i := 0; i+1 < len(s.node.Content); i += 2 {
-		key := s.node.Content[i]
-		if key.Kind != yaml.ScalarNode || slices.Contains(s.known, key.Value) {
+		n := s.node.Content[i]
+		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!merge" {
 			continue
 		}
-		if slices.Contains(s.absent, key.Value) {
-			s.report(key.Value, key.Line, "is not available in this version: remove it")
-			continue
-		}
-		if key.ShortTag() != "!!merge" {
-			s.report(key.Value, key.Line, "unknown key%s", didYouMean(key.Value, s.known))
+		k, known := s.object.key(n.Value)
+		switch {
+		case known:
+			if s.belongs(k) && k.beside != "" && !s.has(k.beside) {
+				s.report(k.name, n.Line, "has no effect without %s: add one or remove it", k.beside)
+			}
+		case slices.Contains(s.object.later, n.Value):
+			s.report(n.Value, n.Line, "is not available in this version: remove it")
+		default:
+			s.report(n.Value, n.Line, "%s%s", s.object.unknownText(), didYouMean(n.Value, s.object.names()))
 		}
 	}
+}
+
+func (o *object) unknownText() string {
+	if o.unknown == "" {
+		return "unknown key"
+	}
+	return o.unknown
 }
 
 // scalar returns a scalar with its variables expanded. The second result is false, with the problem reported,
@@ -167,7 +207,11 @@ func (l *loader) scalar(file, key string, n *yaml.Node, want string) (scalar, bo
 
 // text returns a text, "" when it is not there or wrong. Text never is empty when it is there.
 func (s *section) text(key string) string {
-	v, ok := s.scalar(key, "text")
+	want := s.spec(key).want
+	if want == "" {
+		want = "text"
+	}
+	v, ok := s.scalar(key, want)
 	if !ok {
 		return ""
 	}
@@ -178,11 +222,15 @@ func (s *section) text(key string) string {
 	if v.text == "" {
 		s.report(key, v.line, "is empty: give it a value or remove the key")
 	}
+	if most := s.spec(key).maxBytes; most > 0 && len(v.text) > most {
+		s.report(key, v.line, "is longer than %d bytes", most)
+	}
 	return v.text
 }
 
-// flag returns a boolean, def when it is not there or wrong.
-func (s *section) flag(key string, def bool) bool {
+// flag returns a boolean, the table's default when it is not there or wrong.
+func (s *section) flag(key string) bool {
+	def, _ := s.spec(key).def.(bool)
 	v, ok := s.scalar(key, "true or false")
 	if !ok {
 		return def
@@ -200,30 +248,32 @@ func (s *section) flag(key string, def bool) bool {
 // optionalFlag returns a boolean, nil when it is not there or wrong.
 func (s *section) optionalFlag(key string) *bool {
 	if !s.has(key) {
-		s.known = append(s.known, key)
 		return nil
 	}
-	v := s.flag(key, false)
+	v := s.flag(key)
 	return &v
 }
 
-// integer returns a whole number between low and high, def when it is not there or wrong.
-func (s *section) integer(key string, low, high, def int) int {
+// integer returns a whole number within the table's bounds, its default when it is not there or wrong.
+func (s *section) integer(key string) int {
+	k := s.spec(key)
+	def, _ := k.def.(int)
 	v, ok := s.scalar(key, "a whole number")
 	if !ok {
 		return def
 	}
 	n, err := strconv.Atoi(v.text)
-	if err != nil || v.tag != "!!int" || n < low || n > high {
-		s.report(key, v.line, "must be a whole number from %d to %d, not %q", low, high, v.raw)
+	if err != nil || v.tag != "!!int" || n < k.low || n > k.high {
+		s.report(key, v.line, "must be a whole number from %d to %d, not %q", k.low, k.high, v.raw)
 		return def
 	}
 	return n
 }
 
-// choice returns one of the values of a closed set, "" when it is not there or wrong. Values that only later
-// versions know are told apart from unknown ones.
-func (s *section) choice(key string, values, later []string) string {
+// choice returns one of the values of the table, "" when it is not there or wrong. Values that only later versions
+// know are told apart from unknown ones.
+func (s *section) choice(key string) string {
+	values, later := s.spec(key).choices, s.spec(key).later
 	v, ok := s.scalar(key, "text")
 	if !ok {
 		return ""
@@ -247,9 +297,6 @@ func onlyNear(got string, known []string) string {
 	return ""
 }
 
-// maxListed bounds a list of names.
-const maxListed = 500
-
 // list returns the texts of a sequence with their lines. Each is there once.
 func (s *section) list(key string) []scalar {
 	n, ok := s.take(key)
@@ -260,8 +307,8 @@ func (s *section) list(key string) []scalar {
 		s.report(key, n.Line, "must be a list, such as [a, b], not a %s", kindName(n.Kind))
 		return nil
 	}
-	if len(n.Content) > maxListed {
-		s.report(key, n.Line, "has %d entries, more than %d", len(n.Content), maxListed)
+	if most := s.spec(key).most; len(n.Content) > most {
+		s.report(key, n.Line, "has %d entries, more than %d", len(n.Content), most)
 		return nil
 	}
 	var out []scalar

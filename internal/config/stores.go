@@ -6,29 +6,22 @@ import (
 )
 
 func readPermissionStore(s *section, name string) {
-	s.l.config.PermissionStores = append(s.l.config.PermissionStores, s.store(name, "mongodb"))
+	s.l.config.PermissionStores = append(s.l.config.PermissionStores, s.store(name))
 }
 
 func readSessionStore(s *section, name string) {
 	s.l.config.SessionStores = append(s.l.config.SessionStores, s.store(name))
 }
 
-func (s *section) store(name string, later ...string) Store {
-	s.require("store_type")
-	s.later("mongo_uri", "mongo_db_name")
-	st := Store{Name: name, Pos: s.pos()}
-	st.Type = StoreType(s.choice("store_type", []string{string(StoreInMemory), string(StoreSQLite), string(StorePostgres)}, later))
+func (s *section) store(name string) Store {
+	st := Store{Name: name, Pos: s.pos(), Type: StoreType(s.choice("store_type"))}
 	switch st.Type {
 	case StoreSQLite:
-		s.require("dsn")
 		st.DSN = s.database("dsn")
 	case StorePostgres:
-		s.require("dsn")
 		st.Conn = NewSecret(s.connection("dsn"))
 	case StoreInMemory:
-		s.foreign("store_type inmemory has no database file", "dsn")
 	default: // reported; dsn can't be judged
-		s.known = append(s.known, "dsn")
 	}
 	return st
 }

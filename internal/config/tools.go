@@ -2,7 +2,8 @@ package config
 
 import (
 	"slices"
-	"time"
+
+	"gopkg.in/yaml.v3"
 
 	"holdpoint/permission"
 	"holdpoint/tool"
@@ -14,17 +15,13 @@ var builtins = []string{"ask_human", "bash", "file_edit", "file_read", "file_wri
 // Builtins returns the names that a tool document may have, sorted.
 func Builtins() []string { return slices.Clone(builtins) }
 
-// maxToolTimeout is the longest time an execution may sensibly have; more is a slip of the unit.
-const maxToolTimeout = 30 * 24 * time.Hour
-
 func readTool(s *section, name string) {
-	s.later("command", "args", "url", "transport", "server")
 	if name != "" && !slices.Contains(builtins, name) {
 		s.reportKey("name", "no tool is named %q%s", name, didYouMean(name, builtins))
 	}
 	t := Tool{
-		Name: name, Pos: s.pos(), Risk: s.risk(), Params: s.free("params"),
-		Timeout: s.duration("timeout", maxToolTimeout), Idempotent: s.optionalFlag("idempotent"),
+		Name: name, Pos: s.pos(), Risk: s.risk(), Params: s.params(name),
+		Timeout: s.duration("timeout"), Idempotent: s.optionalFlag("idempotent"),
 		Cacheable: s.cacheable(name),
 	}
 	t.Consent, t.Denied = s.consent()
@@ -52,7 +49,7 @@ func (s *section) consent() (c tool.Consent, denied bool) {
 			c = tool.ConsentAlways
 		}
 	}
-	policy := s.choice("default_policy", []string{"allow", "ask", "deny"}, nil)
+	policy := s.choice("default_policy")
 	if requires != nil && (policy == "allow" && *requires || policy == "ask" && !*requires) {
 		s.reportKey("default_policy", "contradicts requires_consent: keep one of them")
 	}
@@ -67,8 +64,48 @@ func (s *section) consent() (c tool.Consent, denied bool) {
 	return c, denied
 }
 
-func (s *section) risk() permission.Risk {
-	return permission.Risk(s.choice("risk", []string{
-		string(permission.RiskLow), string(permission.RiskMedium), string(permission.RiskHigh), string(permission.RiskCritical),
-	}, nil))
+// params reads the settings of the tool of that name.
+func (s *section) params(name string) map[string]any {
+	n, ok := s.take("params")
+	if !ok {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode {
+		s.report("params", n.Line, "must be a mapping of keys to values, not a %s", kindName(n.Kind))
+		return nil
+	}
+	if !slices.Contains(builtins, name) {
+		return nil // reported
+	}
+	o := paramsOf(name)
+	inner := s.l.section(s.file, s.prefix+"params.", n, o)
+	out := map[string]any{}
+	for _, k := range o.keys {
+		switch {
+		case !inner.has(k.name):
+		case k.shape == shapeTexts:
+			list := []any{}
+			for _, v := range inner.list(k.name) {
+				list = append(list, v.text)
+			}
+			out[k.name] = list
+		default:
+			out[k.name] = inner.text(k.name)
+		}
+	}
+	inner.finish()
+	return out
 }
+
+func paramsOf(tool string) *object {
+	if o, ok := toolKeys.params[tool]; ok {
+		return o
+	}
+	return &noParams
+}
+
+var risks = []string{
+	string(permission.RiskLow), string(permission.RiskMedium), string(permission.RiskHigh), string(permission.RiskCritical),
+}
+
+func (s *section) risk() permission.Risk { return permission.Risk(s.choice("risk")) }

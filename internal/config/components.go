@@ -1,0 +1,162 @@
+package config
+
+import (
+	"time"
+
+	"holdpoint/agent"
+)
+
+// Limits on values.
+const (
+	maxAgentSteps   = 10_000
+	maxPromptBytes  = 64 << 10
+	maxRules        = 10_000
+	maxQuorum       = 100
+	maxAnswerTime   = 5 * 365 * 24 * time.Hour
+	maxModelTimeout = 24 * time.Hour
+	maxToolTimeout  = 30 * 24 * time.Hour // of one execution; more is a slip of the unit
+	maxListed       = 500
+)
+
+// anyComponent has what every component has.
+var anyComponent = object{keys: []key{
+	{name: "type", shape: shapeChoice, required: true, choices: []string{"model", "tool", "permission_store", "session_store", "policy", "agent"},
+		later: laterKinds, doc: "What the document declares."},
+	{name: "name", shape: shapeName, required: true,
+		doc: "How others refer to it: at most 64 letters, digits, dots, dashes or underscores. It is unique among components of its type."},
+}}
+
+func component(doc string, o object) object {
+	o.doc = doc
+	all := append([]key(nil), anyComponent.keys...)
+	o.keys = append(all, o.keys...)
+	return o
+}
+
+var (
+	hosted       = []string{string(ProviderAnthropic), string(ProviderOpenAI)}
+	scriptedOnly = []string{string(ProviderScripted)}
+)
+
+const notScripted = "is not read by provider scripted"
+
+var modelKeys = component("A language model that agents can name.", object{
+	keys: []key{
+		{name: "provider", shape: shapeChoice, required: true, choices: []string{string(ProviderAnthropic), string(ProviderOpenAI), string(ProviderScripted)},
+			doc: "Who is called: `openai` is any endpoint that speaks chat completions, `anthropic` Anthropic's Messages API or a gateway that speaks it, `scripted` a file of turns."},
+		{name: "model", shape: shapeText, when: &when{key: "provider", values: hosted, required: true, why: notScripted},
+			doc: "The provider's name of the model."},
+		{name: "base_url", shape: shapeURL, when: &when{key: "provider", values: hosted, why: notScripted}, defDoc: "the provider's own",
+			doc: "The endpoint, http or https, without credentials and query. OpenAI's ends with `/v1`."},
+		{name: "api_key", shape: shapeSecret, when: &when{key: "provider", values: hosted, why: notScripted}, defDoc: "none; needed without `base_url`",
+			doc: "The key, best as `${NAME}`. It is in no log, history or answer."},
+		{name: "script", shape: shapeFile, when: &when{key: "provider", values: scriptedOnly, required: true, why: "is read by provider scripted only"},
+			doc: "The file of turns, in a sub-directory."},
+		{name: "params", shape: shapeFree, doc: "Goes into every request as it is, `temperature` for instance."},
+		{name: "timeout", shape: shapeDuration, limit: maxModelTimeout, defDoc: "10m", doc: "Bounds one call, from the request to the end of the stream."},
+	},
+	either: []either{{when{key: "provider", values: hosted}, []string{"api_key", "base_url"}}},
+})
+
+var toolKeys = component("Overrides what a built-in tool says of itself. Its name is the tool's.", object{
+	keys: []key{
+		{name: "requires_consent", shape: shapeFlag, defDoc: "the tool's own", doc: "Whether a call asks when no rule speaks about it."},
+		{name: "default_policy", shape: shapeChoice, choices: []string{"allow", "ask", "deny"}, defDoc: "the tool's own",
+			doc: "The same in other words. `deny` adds a rule to every policy that forbids the tool."},
+		{name: "risk", shape: shapeChoice, choices: risks, defDoc: "the tool's own", doc: "How bad a wrong approval would be. The reviewer is told, and `auto_approve_risk` goes by it."},
+		{name: "timeout", shape: shapeDuration, limit: maxToolTimeout, defDoc: "the tool's own", doc: "Bounds one execution of bash, or one request of http_fetch with its redirects."},
+		{name: "idempotent", shape: shapeFlag, defDoc: "the tool's own", doc: "Whether a call that a crash interrupted may run again without asking."},
+		{name: "cacheable", shape: shapeFlag, def: false,
+			doc: "Whether a success is kept for the session and served when the same call is allowed again. Not for ask_human, file_edit and file_write."},
+		{name: "params", shape: shapeParams, doc: "The tool's own settings."},
+	},
+	later:  []string{"command", "args", "url", "transport", "server"},
+	params: map[string]*object{"bash": &bashParams, "http_fetch": &fetchParams},
+})
+
+const noSetting = "is no setting of it"
+
+var bashParams = object{unknown: noSetting, keys: []key{
+	{name: "env", shape: shapeTexts, most: maxListed, doc: "Adds to the scrubbed environment of commands: `NAME` passes the worker's variable on, `NAME=value` sets one."},
+}}
+
+var fetchParams = object{unknown: noSetting, keys: []key{
+	{name: "private_hosts", shape: shapeTexts, most: maxListed, doc: "Names of hosts that may be reached although their addresses are private. A rule must allow the URL all the same."},
+	{name: "proxy", shape: shapeText, want: "the URL of a proxy, such as http://proxy.example:3128", doc: "The URL of a proxy for every request. The environment's is never used."},
+}}
+
+var noParams = object{unknown: noSetting}
+
+var permissionStoreKeys = component("Where saved rules are kept.", storeKeys("mongodb"))
+
+var sessionStoreKeys = component("Where sessions, runs and their records are kept. One process has one database, so it and the permission store name the same.", storeKeys())
+
+func storeKeys(later ...string) object {
+	return object{
+		keys: []key{
+			{name: "store_type", shape: shapeChoice, required: true, choices: []string{string(StoreInMemory), string(StoreSQLite), string(StorePostgres)}, later: later,
+				doc: "`sqlite` is one file on one machine, `postgres` a PostgreSQL database, `inmemory` is lost at exit and for `holdpoint dev` only."},
+			{name: "dsn", shape: shapeConn, when: &when{key: "store_type", values: []string{string(StoreSQLite), string(StorePostgres)}, required: true,
+				why: "store_type inmemory has no database file"},
+				doc: "For sqlite the path of the file, for postgres a connection string, as a URL or as `key=value` pairs."},
+		},
+		later: []string{"mongo_uri", "mongo_db_name"},
+	}
+}
+
+var policyKeys = component("Rules. Deny wins over ask, ask over allow, in whatever order they are written.", object{
+	keys: []key{
+		{name: "rules", shape: shapeObjects, items: &ruleKeys, required: true, most: maxRules, doc: "The rules."},
+	},
+})
+
+var onlyAsk = &when{key: "decision", values: []string{"ask"}, why: "belongs to decision: ask"}
+
+var ruleKeys = object{
+	keys: []key{
+		{name: "match", shape: shapeText, required: true, doc: "The tool, or `tool(pattern)`, such as `bash(git push:*)` or `file_write(./docs/**)`."},
+		{name: "where", shape: shapeObjects, items: &conditionKeys, most: maxListed, doc: "Conditions on single arguments; all must hold beside the pattern."},
+		{name: "decision", shape: shapeChoice, required: true, choices: []string{"deny", "ask", "allow"}, doc: "What happens to a call that matches."},
+		{name: "risk", shape: shapeChoice, choices: risks, defDoc: "the tool's", doc: "Raises the risk that the reviewer is told."},
+		{name: "reviewers", shape: shapeTexts, most: maxListed, when: onlyAsk, defDoc: "whoever may answer", doc: "Who may answer: ids of people, or `group:NAME`."},
+		{name: "quorum", shape: shapeInteger, low: 1, high: maxQuorum, def: 1, when: onlyAsk, doc: "How many different people must approve."},
+		{name: "exclude_requester", shape: shapeFlag, def: false, when: onlyAsk, doc: "Whether the person for whom the agent works may not approve."},
+		{name: "timeout", shape: shapeDuration, limit: maxAnswerTime, when: onlyAsk, defDoc: "none: it waits", doc: "How long there is to answer."},
+		{name: "on_timeout", shape: shapeChoice, choices: timeoutActions, defDoc: "reject", when: onlyAsk, beside: "timeout", doc: "What happens when nobody answers in time. It is never an approval."},
+		{name: "max_grant", shape: shapeChoice, choices: []string{"none", "session", "user"}, def: "none", when: onlyAsk,
+			doc: "The widest rule that an answer may leave behind, and by which saved rule this one may be satisfied."},
+		{name: "examples", shape: shapeObject, items: &exampleKeys, doc: "Calls and what must be decided on them, by the whole policy. They are checked when the configuration is read."},
+	},
+	later: []string{"remind_every", "escalate"},
+}
+
+var conditionKeys = object{keys: []key{
+	{name: "name", shape: shapeText, required: true, doc: "The argument, or a dotted path into nested ones."},
+	{name: "equals", shape: shapeValue, doc: "The value it must have."},
+	{name: "glob", shape: shapeText, doc: "A pattern of its text: `*` is any text, `?` one character."},
+	{name: "min", shape: shapeNumber, doc: "The least number it may be."},
+	{name: "max", shape: shapeNumber, doc: "The greatest number it may be."},
+}}
+
+var exampleKeys = object{keys: []key{
+	{name: "allow", shape: shapeTexts, most: maxListed, doc: "Calls that must be allowed."},
+	{name: "ask", shape: shapeTexts, most: maxListed, doc: "Calls that must ask."},
+	{name: "deny", shape: shapeTexts, most: maxListed, doc: "Calls that must be denied."},
+}}
+
+var agentKeys = component("What a run can be started with.", object{keys: []key{
+	{name: "model", shape: shapeRefer, refers: "model", required: true, doc: "The model's name."},
+	{name: "system_prompt", shape: shapeText, maxBytes: maxPromptBytes, doc: "What the model is told first, at most 64 KiB."},
+	{name: "tools", shape: shapeRefers, refers: "tool", most: maxListed, defDoc: "none", doc: "The tools that the model may call."},
+	{name: "policy", shape: shapeRefer, refers: "policy", defDoc: "none: the tools' defaults", doc: "The rules."},
+	{name: "permission_store", shape: shapeRefer, refers: "permission_store", defDoc: "a file in the data directory", doc: "Where saved rules are kept."},
+	{name: "session_store", shape: shapeRefer, refers: "session_store", defDoc: "a file in the data directory", doc: "Where sessions are kept."},
+	{name: "workspace", shape: shapePath, defDoc: "none: no file access", doc: "The directory that its tools work in. File tools stay inside unless a rule allows a path."},
+	{name: "max_steps", shape: shapeInteger, low: 1, high: maxAgentSteps, def: agent.DefaultMaxSteps, doc: "How many model calls one run may make."},
+	{name: "enable_hitl", shape: shapeFlag, def: true, doc: "Whether people are asked. Without it, what would ask is rejected."},
+	{name: "enable_permissions", shape: shapeFlag, def: true, doc: "Whether calls need permission. Without it, what no deny forbids runs."},
+	{name: "auto_approve_risk", shape: shapeChoice, choices: []string{"low", "medium", "high"}, defDoc: "none",
+		doc: "Lets tools whose default is to ask run without a person where no rule speaks and their risk is at most this."},
+	{name: "user_id", shape: shapeText, maxBytes: maxPrincipal, defDoc: "nobody", doc: "For whom it works when a run names nobody."},
+	{name: "tags", shape: shapeTexts, most: maxListed, doc: "Shown in lists."},
+}})
