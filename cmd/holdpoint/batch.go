@@ -129,8 +129,8 @@ func (c *cli) sure(ctx context.Context, list []api.Interaction, word string, res
 	if n == 0 {
 		return true, nil // each says why it is left out
 	}
-	fmt.Fprintf(c.out, "%s ", c.style.bold(fmt.Sprintf("%s these %d? yes, or anything else to leave them:", interaction.Visible(word), n)))
 	asked := c.clock()
+	fmt.Fprintf(c.out, "%s ", c.style.bold(fmt.Sprintf("%s these %d? yes, or anything else to leave them:", interaction.Visible(word), n)))
 	keys := newKeyboard(ctx, c.in)
 	for {
 		select {

@@ -60,8 +60,8 @@ func (c *cli) inboxDesk(ctx context.Context, cl *client, r *remote, run interact
 
 // ask prompts and returns a line that was typed after that; ok is false at the end of input.
 func (d *desk) ask(ctx context.Context, prompt string) (line string, ok bool, err error) {
-	fmt.Fprint(d.c.out, d.c.style.bold(prompt)+" ")
 	asked := d.c.clock()
+	fmt.Fprint(d.c.out, d.c.style.bold(prompt)+" ")
 	for {
 		select {
 		case <-ctx.Done():

@@ -24,14 +24,6 @@ import (
 // interaction names; bridge/steps.json is the transcript of every run.
 func (b *fakeBridge) runRoutes(t testing.TB, mux *http.ServeMux) {
 	readBridge(t, b.dir, "runs.json", &b.runs)
-	if b.runs == nil {
-		for _, row := range b.rows {
-			if !slices.ContainsFunc(b.runs, func(r agent.Run) bool { return r.ID == row.Request.RunID }) {
-				b.runs = append(b.runs, agent.Run{ID: row.Request.RunID, SessionID: row.Request.SessionID, Agent: "coder",
-					Status: agent.RunAwaitingHuman, Input: "mend it", StartedAt: testNow})
-			}
-		}
-	}
 	var steps []llm.Step
 	readBridge(t, b.dir, "steps.json", &steps)
 	mux.HandleFunc("GET /v1/runs", b.listRuns)
@@ -44,6 +36,22 @@ func (b *fakeBridge) runRoutes(t testing.TB, mux *http.ServeMux) {
 	mux.HandleFunc("GET /v1/agents", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(api.AgentList{Items: []api.AgentInfo{{Name: "coder", Description: "writes $(touch x) code"}, {Name: "o;dd"}}})
 	})
+}
+
+func (b *fakeBridge) allRuns() []agent.Run {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.runs != nil {
+		return b.runs
+	}
+	var runs []agent.Run
+	for _, row := range b.rows {
+		if !slices.ContainsFunc(runs, func(r agent.Run) bool { return r.ID == row.Request.RunID }) {
+			runs = append(runs, agent.Run{ID: row.Request.RunID, SessionID: row.Request.SessionID, Agent: "coder",
+				Status: agent.RunAwaitingHuman, Input: "mend it", StartedAt: testNow})
+		}
+	}
+	return runs
 }
 
 func readBridge(t testing.TB, dir, name string, v any) {
@@ -63,7 +71,7 @@ func (b *fakeBridge) listRuns(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	is := func(name string, value string) bool { return q.Get(name) == "" || q.Get(name) == value }
 	var fits []agent.Run
-	for _, r := range b.runs {
+	for _, r := range b.allRuns() {
 		if is("status", string(r.Status)) && is("agent", r.Agent) && is("user_id", string(r.UserID)) && is("session_id", string(r.SessionID)) &&
 			(strings.HasPrefix(string(r.ID), q.Get("prefix")) || strings.HasPrefix(string(r.SessionID), q.Get("prefix"))) {
 			fits = append(fits, r)
@@ -79,12 +87,12 @@ func (b *fakeBridge) listRuns(w http.ResponseWriter, r *http.Request) {
 }
 
 func (b *fakeBridge) getRun(w http.ResponseWriter, r *http.Request) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, run := range b.runs {
+	for _, run := range b.allRuns() {
 		if string(run.ID) != r.PathValue("id") {
 			continue
 		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		v := api.RunView{Run: run, Steps: 3, Pending: []api.Pending{}}
 		for _, row := range b.rows {
 			if row.Request.RunID == run.ID && !row.Status.Final() {
@@ -101,7 +109,7 @@ func (b *fakeBridge) getRun(w http.ResponseWriter, r *http.Request) {
 func (b *fakeBridge) told(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	b.record(append([]byte(r.URL.Path+" "), body...))
-	for _, run := range b.runs {
+	for _, run := range b.allRuns() {
 		if string(run.ID) == r.PathValue("id") && run.Status.Final() {
 			refuse(w, 409, api.CodeRunEnded, "the run has ended")
 			return

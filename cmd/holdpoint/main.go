@@ -67,12 +67,14 @@ type cli struct {
 	asks   bool // a person sits at both ends
 }
 
-func main() {
+func main() { os.Exit(process(processCLI())) }
+
+// process runs the process's command line, until a signal, and returns the exit code.
+func process(c *cli) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	code := execute(ctx, processCLI(), os.Args[1:])
-	stop()
-	os.Exit(code)
+	return execute(ctx, c, os.Args[1:])
 }
 
 func processCLI() *cli {

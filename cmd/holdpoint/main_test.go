@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -24,7 +23,7 @@ func TestMain(m *testing.M) {
 			c := processCLI()
 			c.name = "holdpoint"
 			c.now = func() time.Time { return testNow }
-			os.Exit(execute(context.Background(), c, os.Args[1:]))
+			os.Exit(process(c))
 		},
 	})
 }
@@ -35,7 +34,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: os.Getenv("UPDATE_GOLDENS") != "",
-		Cmds:          map[string]func(ts *testscript.TestScript, neg bool, args []string){"code": wantCode},
+		Cmds:          map[string]func(ts *testscript.TestScript, neg bool, args []string){"code": wantCode, "fill": fill},
 		Setup: func(env *testscript.Env) error {
 			b := newFakeBridge(t, env.WorkDir)
 			env.Setenv("HOLDPOINT_ADDR", b.URL)
@@ -43,6 +42,13 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// fill copies a file with the environment's values for $NAME: fill FROM TO.
+func fill(ts *testscript.TestScript, _ bool, args []string) {
+	to := ts.MkAbs(args[1])
+	ts.Check(os.MkdirAll(filepath.Dir(to), 0o755))
+	ts.Check(os.WriteFile(to, []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o644))
 }
 
 // wantCode runs a command and checks its exit code: code N command args…

@@ -26,6 +26,7 @@ func runCommand(c *cli) *cobra.Command {
 	var body api.StartRun
 	cmd := &cobra.Command{
 		Use: "run AGENT [TEXT]", Short: "Start a run and follow it", Long: runLong, Args: cobra.RangeArgs(1, 2),
+		ValidArgsFunction: c.completing(&r, onlyFirst(agentNames)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			body.Agent = args[0]
@@ -43,6 +44,7 @@ func runCommand(c *cli) *cobra.Command {
 	cmd.Flags().StringVar(&body.SessionID, "session", "", "go on with this conversation")
 	cmd.Flags().StringVar(&body.UserID, "user", "", "for whom; another than yourself needs an admin's token")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print each event as a line of JSON, and ask nothing")
+	complete(cmd, "session", c.completing(&r, sessionIDs))
 	return cmd
 }
 

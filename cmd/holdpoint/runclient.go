@@ -55,6 +55,9 @@ func (cl *client) runs(ctx context.Context, q runsQuery) (api.RunList, error) {
 
 // run reads one; found is false where there is none of exactly that id.
 func (cl *client) run(ctx context.Context, id interaction.RunID) (v api.RunView, found bool, err error) {
+	if id == "" || id == "." || id == ".." { // another address
+		return v, false, nil
+	}
 	_, err = cl.do(ctx, call{method: http.MethodGet, path: runPath(id)}, &v)
 	if code(err) == api.CodeNotFound {
 		return v, false, nil
@@ -107,7 +110,7 @@ const maxFits = 5 * pageSize
 // findRun returns the run that ref stands for: a run's id, a session's id (its newest run), or the beginning of
 // either, four characters at least, that fits one only.
 func (cl *client) findRun(ctx context.Context, ref string) (agent.Run, error) {
-	if v, found, err := cl.run(ctx, interaction.RunID(ref)); ref != "" && (err != nil || found) {
+	if v, found, err := cl.run(ctx, interaction.RunID(ref)); err != nil || found {
 		return v.Run, err
 	}
 	list, err := cl.fitting(ctx, ref)

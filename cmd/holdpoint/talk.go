@@ -17,7 +17,7 @@ type talk struct {
 	r      *remote
 	queue  []interaction.ID
 	now    *dialog
-	asked  time.Time // when now's prompt was written
+	asked  time.Time // when now was shown
 	silent bool      // the terminal gives no more lines
 	keys   *keyboard // lends the terminal to an editor; nil where there is none
 	drafts map[interaction.ID]string
@@ -72,8 +72,8 @@ func (t *talk) open(it api.Interaction) {
 }
 
 func (t *talk) prompt() {
+	t.asked = t.c.clock() // the question itself stands above by now
 	fmt.Fprint(t.c.out, t.c.style.bold(t.now.prompt()+" "))
-	t.asked = time.Now()
 }
 
 // askable reports whether a question can be answered line by line.
