@@ -40,7 +40,7 @@ func newRoot(c *cli) (root *cobra.Command, begun *bool) {
 	root.SetOut(c.out)
 	root.SetErr(c.err)
 	root.AddCommand(runCommand(c), runsCommand(c), watchCommand(c), stepsCommand(c), controlCommand(c), messageCommand(c),
-		inboxCommand(c), respondCommand(c), devCommand(c), workerCommand(c), apiCommand(c), versionCommand(c))
+		inboxCommand(c), respondCommand(c), configCommand(c), devCommand(c), workerCommand(c), apiCommand(c), versionCommand(c))
 	return root, begun
 }
 

@@ -29,10 +29,12 @@ type definitions struct {
 
 func newDefinitions(cfg *config.Config, o Options) (*definitions, error) {
 	d := &definitions{cfg: cfg, models: map[string]llm.Model{}}
+	var wrong []config.Problem
 	for _, m := range cfg.Models {
 		live, err := newModel(m)
 		if err != nil {
-			return nil, fmt.Errorf("%s: model %s: %w", m.Pos, m.Name, err)
+			wrong = append(wrong, config.Problem{Pos: m.Pos, Text: fmt.Sprintf("model %s: %v", m.Name, err)})
+			continue
 		}
 		d.models[m.Name] = live
 	}
@@ -43,9 +45,14 @@ func newDefinitions(cfg *config.Config, o Options) (*definitions, error) {
 	for _, name := range config.Builtins() {
 		t, err := newBuiltin(name, cfg)
 		if err != nil {
-			return nil, err
+			c, _ := cfg.Tool(name)
+			wrong = append(wrong, config.Problem{Pos: c.Pos, Text: fmt.Sprintf("tool %s: %v", name, err)})
+			continue
 		}
 		tools = append(tools, configured(t, cfg))
+	}
+	if len(wrong) > 0 {
+		return nil, &config.Error{Problems: wrong}
 	}
 	for _, t := range o.Tools {
 		tools = append(tools, configured(t, cfg))
@@ -79,11 +86,11 @@ func newBuiltin(name string, cfg *config.Config) (tool.Tool, error) {
 	settings := builtin.Config{Timeout: c.Timeout}
 	for key, value := range c.Params {
 		if err := setting(&settings, name, key, value); err != nil {
-			return nil, fmt.Errorf("%s: tool %s: params.%s: %w", c.Pos, name, key, err)
+			return nil, fmt.Errorf("params.%s: %w", key, err)
 		}
 	}
 	if err := settings.Validate(); err != nil {
-		return nil, fmt.Errorf("%s: tool %s: params.%w", c.Pos, name, err)
+		return nil, fmt.Errorf("params.%w", err)
 	}
 	t, ok := builtin.New(name, settings)
 	if !ok {

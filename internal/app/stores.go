@@ -21,8 +21,8 @@ func chooseStore(cfg *config.Config, o Options, dev bool) (store.Config, error) 
 	var chosen *config.Store
 	for _, s := range append(append([]config.Store(nil), cfg.SessionStores...), cfg.PermissionStores...) {
 		if chosen != nil && (chosen.Type != s.Type || chosen.DSN != s.DSN || chosen.Conn != s.Conn) {
-			return store.Config{}, fmt.Errorf("%s: store %s: is not the database of %s (%s): sessions and permissions of one process share one database; give both the same store_type and dsn",
-				s.Pos, s.Name, chosen.Name, chosen.Pos)
+			return store.Config{}, &config.Error{Problems: []config.Problem{{Pos: s.Pos, Text: fmt.Sprintf("store %s: is not the database of %s (%s): "+
+				"sessions and permissions of one process share one database; give both the same store_type and dsn", s.Name, chosen.Name, chosen.Pos)}}}
 		}
 		chosen = &s
 	}

@@ -1,0 +1,231 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"holdpoint/agent"
+	"holdpoint/internal/config"
+	"holdpoint/permission"
+	"holdpoint/tool"
+	"holdpoint/tool/builtin"
+)
+
+// Mistake is one thing that is wrong with a configuration.
+type Mistake struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Key  string `json:"key,omitempty"`
+	Text string `json:"text"`
+	line string
+}
+
+// String is file:line: key: text.
+func (m Mistake) String() string { return m.line }
+
+// Mistakes are those that an error of CheckConfig, Dev, Worker or API lists, in the order of reading; nil when it is
+// about something else.
+func Mistakes(err error) []Mistake {
+	var wrong *config.Error
+	if !errors.As(err, &wrong) {
+		return nil
+	}
+	out := make([]Mistake, 0, len(wrong.Problems))
+	for _, p := range wrong.Problems {
+		out = append(out, Mistake{File: p.Pos.File, Line: p.Pos.Line, Key: p.Key, Text: p.Text, line: p.String()})
+	}
+	return out
+}
+
+// Configuration is a configuration without mistakes.
+type Configuration struct {
+	cfg   *config.Config
+	tools map[string]tool.Definition
+}
+
+// CheckConfig reads a configuration, a file or a directory, as Dev, Worker and API do, and finds every mistake that
+// they would. Nothing is started and no network is used. getenv nil means the process's environment.
+func CheckConfig(path string, getenv func(string) (string, bool)) (*Configuration, error) {
+	if getenv == nil {
+		getenv = os.LookupEnv
+	}
+	cfg, err := config.Load(path, getenv)
+	if err != nil {
+		return nil, err
+	}
+	defs, defErr := newDefinitions(cfg, Options{})
+	_, storeErr := chooseStore(cfg, Options{}, true)
+	if err := together(defErr, storeErr); err != nil {
+		return nil, err
+	}
+	c := &Configuration{cfg: cfg, tools: map[string]tool.Definition{}}
+	for _, name := range config.Builtins() {
+		if t, ok := defs.Tool(name); ok {
+			c.tools[name] = t.Definition()
+		}
+	}
+	return c, nil
+}
+
+// together is one error with the mistakes of all.
+func together(all ...error) error {
+	var wrong config.Error
+	var others []error
+	for _, err := range all {
+		var some *config.Error
+		if errors.As(err, &some) {
+			wrong.Problems = append(wrong.Problems, some.Problems...)
+		} else if err != nil {
+			others = append(others, err)
+		}
+	}
+	if len(wrong.Problems) > 0 {
+		return &wrong
+	}
+	return errors.Join(others...)
+}
+
+// ConfigSchema is the JSON Schema of a document of a configuration, for editors.
+func ConfigSchema() ([]byte, error) { return config.Schema() }
+
+// Summary is a component in one line.
+type Summary struct {
+	Type   string `json:"type"`
+	Name   string `json:"name"`
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Text   string `json:"summary"`
+	Digest string `json:"digest,omitempty"` // of an agent
+}
+
+// Summaries has a line for each component, in the order of reading.
+func (c *Configuration) Summaries() []Summary {
+	out := []Summary{}
+	for _, one := range c.cfg.Components {
+		s := Summary{Type: one.Kind, Name: one.Name, File: one.Pos.File, Line: one.Pos.Line}
+		switch one.Kind {
+		case "model":
+			m, _ := c.cfg.Model(one.Name)
+			s.Text = modelSummary(m)
+		case "tool":
+			s.Text = c.toolSummary(one.Name)
+		case "permission_store":
+			st, _ := c.cfg.PermissionStore(one.Name)
+			s.Text = string(st.Type)
+		case "session_store":
+			st, _ := c.cfg.SessionStore(one.Name)
+			s.Text = string(st.Type)
+		case "policy":
+			s.Text = policySummary(one, c.cfg)
+		case "agent":
+			a, _ := c.cfg.Agent(one.Name)
+			s.Text, s.Digest = agentSummary(a), a.Digest()
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func modelSummary(m config.Model) string {
+	if m.Provider == config.ProviderScripted {
+		return "scripted by " + filepath.Base(m.Script)
+	}
+	text := string(m.Provider) + " " + m.Model
+	if m.BaseURL != "" {
+		text += " at " + m.BaseURL
+	}
+	return text
+}
+
+func (c *Configuration) toolSummary(name string) string {
+	def := c.tools[name]
+	text := "risk " + def.Risk + ", " + consentText(def.Consent)
+	if t, _ := c.cfg.Tool(name); t.Denied {
+		text = "risk " + def.Risk + ", denied to every agent"
+	}
+	if def.Cacheable {
+		text += ", results are kept"
+	}
+	return text
+}
+
+func consentText(c tool.Consent) string {
+	switch c {
+	case tool.ConsentNever:
+		return "runs unless a rule says otherwise"
+	case tool.ConsentOutside:
+		return "runs inside the workspace, and asks elsewhere and for secrets"
+	case tool.ConsentAlways:
+		return "asks unless a rule says otherwise"
+	default:
+		return "asks unless a rule says otherwise"
+	}
+}
+
+func policySummary(shown config.Component, cfg *config.Config) string {
+	counts := map[permission.Effect]int{}
+	for _, p := range cfg.Policies {
+		if p.Name == shown.Name {
+			for _, r := range p.Rules {
+				counts[r.Effect]++
+			}
+		}
+	}
+	return fmt.Sprintf("%d deny, %d ask, %d allow", counts[permission.Deny], counts[permission.Ask], counts[permission.Allow])
+}
+
+func agentSummary(a agent.Agent) string {
+	parts := []string{"model " + a.Model, strconv.Itoa(len(a.Tools)) + " tools"}
+	if len(a.Tools) == 1 {
+		parts[1] = "1 tool"
+	}
+	if a.Policy != "" {
+		parts = append(parts, "policy "+a.Policy)
+	}
+	return strings.Join(append(parts, "digest "+a.Digest()[:12]), ", ")
+}
+
+// Shown is the configuration in effect: with defaults, and without secrets. It encodes as JSON.
+func (c *Configuration) Shown() Shown {
+	all := c.cfg.Show()
+	for i := range all {
+		if all[i].Kind == "tool" {
+			c.ownDefaults(&all[i])
+		}
+	}
+	return Shown{all}
+}
+
+// ownDefaults fills in what a tool says of itself.
+func (c *Configuration) ownDefaults(s *config.ShownComponent) {
+	def := c.tools[s.Name]
+	said := map[string]bool{}
+	for _, setting := range s.Settings {
+		said[setting.Key] = true
+	}
+	add := func(key string, value any) {
+		if !said[key] {
+			s.Settings = append(s.Settings, config.Setting{Key: key, Value: value, Default: true})
+		}
+	}
+	add("risk", def.Risk)
+	add("idempotent", def.Idempotent)
+	if s.Name == builtin.NameBash || s.Name == builtin.NameHTTPFetch {
+		add("timeout", "2m")
+	}
+	s.Notes = append(s.Notes, c.toolSummary(s.Name))
+}
+
+// Shown is a configuration for people and programs.
+type Shown struct{ all config.Shown }
+
+// YAML writes it as a configuration again.
+func (s Shown) YAML() ([]byte, error) { return s.all.YAML() }
+
+// MarshalJSON writes a list of components.
+func (s Shown) MarshalJSON() ([]byte, error) { return json.Marshal(s.all) }
