@@ -2,11 +2,7 @@ package activities
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 
-	"holdpoint/permission"
 	"holdpoint/tool"
 )
 
@@ -19,18 +15,7 @@ func (x *execution) resultKey() string {
 	if !x.impl.Definition().Cacheable || x.edited || x.in.Answer != nil {
 		return ""
 	}
-	args, ok := permission.CanonicalArgs(x.args)
-	if !ok {
-		return ""
-	}
-	h := sha256.New()
-	for _, part := range []string{string(x.run.SessionID), x.rec.Call.Name, x.ag.Workspace, args} {
-		var n [8]byte
-		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
-		h.Write(n[:])
-		h.Write([]byte(part))
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	return callKey(x.rec.Call.Name, x.args, string(x.run.SessionID), x.ag.Workspace)
 }
 
 // kept returns the result of an equal call of the session; nil where the tool must run.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"holdpoint/agent"
 	"holdpoint/interaction"
@@ -38,21 +39,33 @@ func (a *Activities) decide(ctx context.Context, tx Tx, run agent.Run, ag agent.
 
 // verdict is a decision with the rules that it was made under.
 type verdict struct {
-	under    string // inForce.key
+	under    rulesKey
 	decision permission.Decision
 }
 
 // inForce is what holds for one run at one moment.
 type inForce struct {
-	rules    []permission.Rule
-	readable bool   // false when the agent names a policy that is gone
-	key      string // equal for equal rules
+	key      rulesKey
+	at       time.Time
+	set      *ruleSet          // nil: rules are still to be compiled
+	rules    []permission.Rule // without a set
+	readable bool              // false when the agent names a policy that is gone
 }
 
 // rulesFor gathers what is in force: Holdpoint's own denies, the agent's policy, the user's and session's rules. Of the
-// counted grants, a use is the call's own.
+// counted grants, a use is the call's own. The stored rules are read, or known by their version, in the transaction.
 func (a *Activities) rulesFor(ctx context.Context, tx Tx, run agent.Run, ag agent.Agent, counted ...string) (inForce, error) {
 	policy, found := a.Definitions.Policy(ag.Policy)
+	version, err := tx.RulesVersion(ctx, run.UserID)
+	if err != nil {
+		return inForce{}, fmt.Errorf("rules of user %q: %w", run.UserID, err)
+	}
+	in := inForce{at: a.Now(), readable: found || ag.Policy == "", key: rulesKey{policy: a.memory.policy(ag.Policy, policy, found),
+		user: string(run.UserID), session: string(run.SessionID), version: version, counted: strings.Join(counted, " ")}}
+	if set, ok := a.memory.set(in.key); ok {
+		in.set, in.key.expired = set, expired(set.expiries, in.at)
+		return in, nil
+	}
 	stored, err := tx.Rules(ctx, run.UserID, run.SessionID)
 	if err != nil {
 		return inForce{}, fmt.Errorf("rules of user %q: %w", run.UserID, err)
@@ -62,42 +75,75 @@ func (a *Activities) rulesFor(ctx context.Context, tx Tx, run agent.Run, ag agen
 			stored[i].Uses--
 		}
 	}
-	in := inForce{readable: found || ag.Policy == ""}
-	now := a.Now()
-	for _, r := range slices.Concat(a.Protected, policy, stored) {
-		if r.ExpiresAt.IsZero() || now.Before(r.ExpiresAt) {
-			in.rules = append(in.rules, r)
-		}
-	}
-	b, err := json.Marshal(in.rules)
-	if err != nil {
-		return inForce{}, fmt.Errorf("rules of user %q: %w", run.UserID, err)
-	}
-	in.key = fingerprint(fmt.Sprintf("%t %s", in.readable, b))
+	in.rules = slices.Concat(a.Protected, policy, stored)
+	in.key.expired = expired(expiriesOf(in.rules), in.at)
 	return in, nil
 }
 
-// judge decides a call under given rules. It opens no transaction and is not called in one, but for rules that
-// changed within milliseconds.
-func (a *Activities) judge(in inForce, run agent.Run, ag agent.Agent, def tool.Definition, args []byte) permission.Decision {
-	set, _, compileErr := permission.Compile(in.rules)
-	if set == nil {
-		return permission.Decision{Effect: permission.Ask, Reason: fmt.Sprintf("the rules can't be read: %v", compileErr)}
+// compiled returns the rules ready for deciding.
+func (a *Activities) compiled(in inForce) *ruleSet {
+	if in.set != nil {
+		return in.set
 	}
-	d := set.Decide(permission.Call{Tool: permissionTool(def, ag.AutoApproveRisk), Args: args, Workspace: ag.Workspace, Home: a.Home,
-		UserID: string(run.UserID), SessionID: string(run.SessionID), Resolve: resolveLinks, Now: a.Now()})
-	if d.Effect == permission.Allow && (compileErr != nil || !in.readable) {
+	if set, ok := a.memory.set(in.key); ok {
+		return set
+	}
+	set := compileSet(in.rules)
+	a.memory.keepSet(in.key, set)
+	return set
+}
+
+// judge decides a call under given rules, or remembers how it decided. It opens no transaction and is not called in
+// one, but for rules that changed within milliseconds.
+func (a *Activities) judge(in inForce, run agent.Run, ag agent.Agent, def tool.Definition, args []byte) permission.Decision {
+	call := a.permissionCall(in, run, ag, def, args)
+	key, keep := keyOf(in, call, ag.EnablePermissions)
+	if keep {
+		if d, ok := a.memory.verdict(key, in.at); ok {
+			return d
+		}
+	}
+	var links []link
+	call.Resolve = func(path string) (string, error) {
+		real, err := resolveLinks(path)
+		links = append(links, link{path, real, err != nil})
+		return real, err
+	}
+	d := decideBy(a.compiled(in), call, in.readable, ag.EnablePermissions)
+	if keep {
+		a.memory.keepVerdict(key, d, links, in.at)
+	}
+	return d
+}
+
+// permissionCall is a call as the engine sees it.
+func (a *Activities) permissionCall(in inForce, run agent.Run, ag agent.Agent, def tool.Definition, args []byte) permission.Call {
+	t := permissionTool(def, ag.AutoApproveRisk)
+	if def.Closed {
+		t.Fields = a.memory.schemaFields(def.Schema)
+	}
+	return permission.Call{Tool: t, Args: args, Workspace: ag.Workspace, Home: a.Home, UserID: string(run.UserID),
+		SessionID: string(run.SessionID), Resolve: resolveLinks, Now: in.at}
+}
+
+func decideBy(rules *ruleSet, call permission.Call, readable, permissions bool) permission.Decision {
+	if rules.set == nil {
+		return permission.Decision{Effect: permission.Ask, Reason: fmt.Sprintf("the rules can't be read: %v", rules.err)}
+	}
+	d := rules.set.Decide(call)
+	if d.Effect == permission.Allow && (rules.err != nil || !readable) {
 		d.Effect = permission.Ask
 		d.Reason = "a rule or policy that this agent names can't be read, so nothing is allowed without a person"
 	}
-	if d.Effect == permission.Ask && !ag.EnablePermissions && in.readable && compileErr == nil {
+	if d.Effect == permission.Ask && !permissions && readable && rules.err == nil {
 		d.Effect = permission.Allow
 		d.Reason = "permissions are switched off for this agent and no rule denies the call"
 	}
 	return d
 }
 
-// permissionTool tells the engine about a tool, as an agent that accepts risks up to a limit uses it.
+// permissionTool tells the engine about a tool, as an agent that accepts risks up to a limit uses it; without the names
+// of its arguments.
 func permissionTool(def tool.Definition, accepted permission.Risk) permission.Tool {
 	t := permission.Tool{Name: def.Name, Server: def.Server, Field: def.Field, Risk: permission.Risk(def.Risk)}
 	switch def.Resource {
@@ -129,9 +175,6 @@ func permissionTool(def tool.Definition, accepted permission.Risk) permission.To
 	}
 	if t.Consent == permission.ConsentAlways && accepted.Accepts(t.Risk) {
 		t.Consent = permission.ConsentAccepted
-	}
-	if def.Closed {
-		t.Fields = schemaFields(def.Schema)
 	}
 	return t
 }
@@ -203,12 +246,12 @@ func enough(need permission.Approval, requester interaction.PrincipalID, out *in
 		return false, "the answer was not an approval"
 	}
 	var approvers []interaction.PrincipalID
-	for _, r := range out.Responses {
+	for n, r := range out.Responses {
 		approves := r.Action == interaction.ActionApprove || r.Action == interaction.ActionModifyArgs
 		if !approves || slices.Contains(approvers, r.Reviewer.ID) {
 			continue
 		}
-		if !interaction.Entitled(need.Reviewers, r.Reviewer) {
+		if !mayApprove(need, out.Responses, n) {
 			continue
 		}
 		if need.ExcludeRequester && (r.Reviewer.ID == "" || requester == "" || r.Reviewer.ID == requester) {
@@ -220,4 +263,16 @@ func enough(need permission.Approval, requester interaction.PrincipalID, out *in
 		return false, fmt.Sprintf("the rules now in force need %d approval(s) by those they name; this has %d", n, len(approvers))
 	}
 	return true, ""
+}
+
+// mayApprove reports whether the n-th response came from someone whom the rules name, at any rung of their ladder, or to
+// whom one of those delegated.
+func mayApprove(need permission.Approval, responses []interaction.Response, n int) bool {
+	asked := need.Reviewers
+	for _, rung := range need.Escalate {
+		if len(asked) > 0 {
+			asked = slices.Concat(asked, rung.To)
+		}
+	}
+	return interaction.EntitledBy(asked, responses, n)
 }

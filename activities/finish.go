@@ -87,11 +87,14 @@ func (a *Activities) closeAll(ctx context.Context, tx Tx, in FinishRunInput) ([]
 		return nil, err
 	}
 	for i := range calls {
-		ev, err := storeResult(ctx, tx, &calls[i], a.unfinished(ctx, tx, calls[i], in), now)
+		if calls[i].SharedWith != "" {
+			continue // it ends with the one it shares with
+		}
+		evs, err := storeResult(ctx, tx, &calls[i], a.unfinished(ctx, tx, calls[i], in), now)
 		if err != nil {
 			return nil, err
 		}
-		events = append(events, ev)
+		events = append(events, evs...)
 	}
 	return events, nil
 }

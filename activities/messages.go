@@ -17,6 +17,7 @@ const (
 	ResolveCallName = "ResolveCall"
 	FinishRunName   = "FinishRun"
 	RecordName      = "Record"
+	RecheckName     = "Recheck"
 )
 
 // StartRunInput begins a run's record.
@@ -60,6 +61,8 @@ const (
 	NextRun  Next = "run"  // allowed: run it
 	NextGate Next = "gate" // ask first
 	NextDone Next = "done" // its result is stored already
+	// NextShared: an identical call of the turn is asked about, and its answer and result are this one's too.
+	NextShared Next = "shared"
 )
 
 // CallPlan is one tool call of a turn, as much of it as a workflow needs. Its arguments stay in the store.
@@ -77,7 +80,15 @@ type CallPlan struct {
 type CallModelResult struct {
 	Final bool       `json:"final,omitempty"` // no tool was called: the run has its answer
 	Calls []CallPlan `json:"calls,omitempty"`
-	Head  event.Head `json:"head"`
+	// Stopped ends the run once the calls are carried out.
+	Stopped *Stopped   `json:"stopped,omitempty"`
+	Head    event.Head `json:"head"`
+}
+
+// Stopped says why a run must not go on.
+type Stopped struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
 }
 
 // RunToolInput runs one call. Approval and Answer are what people said so far, if anything.
@@ -87,6 +98,8 @@ type RunToolInput struct {
 	AgentDigest string               `json:"agent_digest"`
 	Approval    *interaction.Outcome `json:"approval,omitempty"`
 	Answer      *interaction.Outcome `json:"answer,omitempty"`
+	// Released closes the interaction that the call waited at: a rule decides it now.
+	Released *interaction.Outcome `json:"released,omitempty"`
 }
 
 // RunToolResult says how the call ended, or what must be asked before it can.
@@ -131,6 +144,26 @@ type RecordInput struct {
 	RunID   interaction.RunID `json:"run_id"`
 	Refused []Refused         `json:"refused"`
 	Holds   []Hold            `json:"holds,omitempty"`
+	Lifts   []Lift            `json:"lifts,omitempty"`
+	Changes []Change          `json:"changes,omitempty"`
+}
+
+// Change is what happened to an interaction that goes on, and how it stands since. Key makes recording it idempotent.
+type Change struct {
+	Key         string                 `json:"key"`
+	Interaction interaction.ID         `json:"interaction_id"`
+	Kind        interaction.ChangeKind `json:"kind"`
+	Standing    interaction.Standing   `json:"standing"`
+	Response    *interaction.Response  `json:"response,omitempty"`
+}
+
+// Lift ends the memory of a rejection: the call that was rejected at the interaction is asked again when the model
+// makes it. Key makes recording it idempotent.
+type Lift struct {
+	Key         interaction.ResponseID  `json:"key"`
+	Interaction interaction.ID          `json:"interaction_id"`
+	By          interaction.PrincipalID `json:"by,omitempty"`
+	Note        string                  `json:"note,omitempty"`
 }
 
 // Hold is a pause of a run, or its end. Key makes recording it idempotent.
@@ -160,4 +193,6 @@ const (
 	CodeUnknownModel = "unknown_model"
 	CodeMaxSteps     = "max_steps"
 	CodeInternal     = "internal"
+	// CodeRejectedRepeatedly: the model went on making a call that a person had rejected.
+	CodeRejectedRepeatedly = "rejected_repeatedly"
 )

@@ -105,6 +105,10 @@ func refresh(ctx context.Context, tx Tx, p *CallPlan, open []interaction.Interac
 		p.Next, p.Status = NextDone, rec.Result.Status
 		return nil
 	}
+	if rec.SharedWith != "" {
+		p.Next = NextShared
+		return nil
+	}
 	p.Next = NextRun // RunTool finds out what, if anything, must be asked
 	for _, i := range open {
 		if i.Request.ToolCallID == p.CallID {

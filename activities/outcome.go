@@ -81,6 +81,9 @@ func (x *execution) storeIn(ctx context.Context, tx Tx, out tool.Outcome) (*RunT
 	}
 	res := *out.Result
 	if x.edited {
+		if err := remember(ctx, tx, x.rec, *x.in.Approval); err != nil {
+			return nil, err
+		}
 		res.Content = "A reviewer changed the arguments of this call. What ran: " + string(x.args) + "\n\n" + res.Content
 	}
 	return w.finish(res)

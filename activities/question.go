@@ -60,6 +60,10 @@ func requester(run agent.Run) interaction.PrincipalID {
 // they share a deadline, and a run the timer for it.
 func applyApproval(r *interaction.Request, need permission.Approval, now time.Time) {
 	r.Reviewers, r.Quorum, r.ExcludeRequester = need.Reviewers, need.Quorum, need.ExcludeRequester
+	r.RemindEvery = need.RemindEvery
+	for _, rung := range need.Escalate {
+		r.Escalate = append(r.Escalate, interaction.Escalation(rung))
+	}
 	if need.Timeout > 0 {
 		r.ExpiresAt = now.Add(need.Timeout).Truncate(time.Millisecond)
 		r.OnTimeout = interaction.Action(need.OnTimeout)

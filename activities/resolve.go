@@ -35,6 +35,9 @@ func (a *Activities) ResolveCall(ctx context.Context, in ResolveCallInput) (Reso
 			out.Head, err = w.flush()
 			return err
 		}
+		if err := remember(ctx, tx, rec, in.Outcome); err != nil {
+			return err
+		}
 		res, err := w.finish(resolved(asked.Request, in.Outcome))
 		if err != nil {
 			return err

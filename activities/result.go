@@ -14,9 +14,32 @@ import (
 	"holdpoint/tool"
 )
 
-// storeResult ends a call: its result goes to the call's record and to the place reserved for it in the
-// transcript. It returns the event that says so.
-func storeResult(ctx context.Context, tx Tx, rec *tool.Record, res tool.Result, now time.Time) (event.Event, error) {
+// storeResult ends a call, and those that share its interaction: the result goes to the call's record and to the
+// place reserved for it in the transcript. It returns the events that say so.
+func storeResult(ctx context.Context, tx Tx, rec *tool.Record, res tool.Result, now time.Time) ([]event.Event, error) {
+	ev, err := storeOne(ctx, tx, rec, res, now)
+	if err != nil {
+		return nil, err
+	}
+	events := []event.Event{ev}
+	res.CachedFrom = rec.Call.ID
+	for _, id := range rec.Shared {
+		other, err := callOf(ctx, tx, id)
+		if err != nil {
+			return nil, err
+		}
+		if other.Result != nil {
+			continue
+		}
+		if ev, err = storeOne(ctx, tx, &other, res, now); err != nil {
+			return nil, err
+		}
+		events = append(events, ev)
+	}
+	return events, nil
+}
+
+func storeOne(ctx context.Context, tx Tx, rec *tool.Record, res tool.Result, now time.Time) (event.Event, error) {
 	res.Content = bounded(res.Content)
 	rec.Result, rec.EndedAt = &res, now
 	if err := tx.UpdateCall(ctx, *rec); err != nil {
@@ -114,11 +137,11 @@ func closeInteraction(ctx context.Context, tx Tx, out interaction.Outcome) (*eve
 
 // finish ends the call with a result.
 func (w *callWriter) finish(res tool.Result) (*RunToolResult, error) {
-	ev, err := storeResult(w.ctx, w.tx, w.rec, res, w.now)
+	evs, err := storeResult(w.ctx, w.tx, w.rec, res, w.now)
 	if err != nil {
 		return nil, err
 	}
-	w.events = append(w.events, ev)
+	w.events = append(w.events, evs...)
 	head, err := w.flush()
 	return &RunToolResult{Status: w.rec.Result.Status, Head: head}, err
 }

@@ -62,6 +62,12 @@ type Tx interface {
 	// KeepResult keeps a call's result under a key in place of the one before.
 	KeepResult(ctx context.Context, key string, call interaction.CallID) error
 
+	// Memory returns what a run remembers of a call that was answered.
+	Memory(ctx context.Context, run interaction.RunID, key string) (m tool.Memory, found bool, err error)
+	Remember(ctx context.Context, run interaction.RunID, key string, m tool.Memory) error
+	// Forget ends the memory of what was answered at an interaction; false when there is none.
+	Forget(ctx context.Context, run interaction.RunID, id interaction.ID) (bool, error)
+
 	// SaveInteraction inserts or replaces an interaction.
 	SaveInteraction(ctx context.Context, i interaction.Interaction) error
 	Interaction(ctx context.Context, id interaction.ID) (i interaction.Interaction, found bool, err error)

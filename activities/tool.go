@@ -153,6 +153,9 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 	if err := w.closeAnswered(x.in.Answer, nil, nil, false); err != nil {
 		return nil, err
 	}
+	if err := w.closeAnswered(x.in.Released, nil, nil, false); err != nil {
+		return nil, err
+	}
 	if x.rec.Result != nil { // what people answered is recorded all the same
 		head, err := w.flush()
 		return &RunToolResult{Status: x.rec.Result.Status, Head: head}, err

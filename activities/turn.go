@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,6 +143,10 @@ type turnWriter struct {
 	events []event.Event
 	plans  []CallPlan
 	asked  []interaction.ID
+	// first has, for each call that asks what an earlier one of the turn asks, the index of that one.
+	first map[int]int
+	recs  []*tool.Record // of the turn's calls so far
+	stop  *Stopped
 }
 
 func (w *turnWriter) step(id string, m llm.Message) llm.Step {
@@ -187,12 +192,30 @@ func (w *turnWriter) write(reply llm.Reply, calls []taken) error {
 			Effect: decisions[i].Effect.String(), Reason: decisions[i].Reason})
 	}
 	w.emit(event.StepCompleted, data)
+	w.first = w.identical(calls, decisions)
 	for i, c := range calls {
 		if err := w.call(s.ID, i, c, decisions[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// identical finds calls that would ask a person just what an earlier call of the turn asks.
+func (w *turnWriter) identical(calls []taken, decisions []permission.Decision) map[int]int {
+	first, seen := map[int]int{}, map[string]int{}
+	for i, c := range calls {
+		if c.fault != "" || c.invalid != "" || decisions[i].Effect != permission.Ask || !w.ag.EnableHITL {
+			continue
+		}
+		key := callKey(c.call.Name, c.call.Args, c.base)
+		if at, ok := seen[key]; ok && key != "" {
+			first[i] = at
+		} else {
+			seen[key] = i
+		}
+	}
+	return first
 }
 
 func (w *turnWriter) decide(c taken) (permission.Decision, error) {
@@ -204,9 +227,10 @@ func (w *turnWriter) decide(c taken) (permission.Decision, error) {
 
 // call stores one call and what becomes of it: a result at once, a gate, or a plan to run it.
 func (w *turnWriter) call(step interaction.StepID, index int, c taken, d permission.Decision) error {
-	rec := tool.Record{Call: c.call, Turn: w.in.Turn, Index: index + 1, Sequence: w.next,
+	rec := &tool.Record{Call: c.call, Turn: w.in.Turn, Index: index + 1, Sequence: w.next,
 		Digest: interaction.Digest(c.call.Name, c.call.Args, c.base)}
 	w.next++
+	w.recs = append(w.recs, rec)
 	var err error
 	if rec.Decision, err = json.Marshal(d); err != nil {
 		return fmt.Errorf("decision on %s: %w", c.call.ID, err)
@@ -226,25 +250,57 @@ func (w *turnWriter) call(step interaction.StepID, index int, c taken, d permiss
 		closed = &tool.Result{Status: tool.StatusRejected, Content: "This call needs a person's approval (" + d.Reason +
 			"), and this agent runs without people. It was not run."}
 	default:
-		plan.Next = NextGate
-		req := question(w.run, w.ag, rec, d, c, w.now)
-		req.StepID = step
-		plan.Interaction, err = w.open(&rec, req)
+		closed, err = w.ask(&plan, rec, step, c, d)
 	}
 	if err != nil {
 		return err
 	}
-	if err := w.tx.InsertCall(w.ctx, rec); err != nil {
+	if err := w.tx.InsertCall(w.ctx, *rec); err != nil {
 		return err
 	}
 	if closed != nil {
 		plan.Next, plan.Status = NextDone, closed.Status
-		if err := w.close(&rec, *closed); err != nil {
+		if err := w.close(rec, *closed); err != nil {
 			return err
 		}
 	}
 	w.plans = append(w.plans, plan)
 	return nil
+}
+
+// ask has a person decide about a call, unless one has: it opens an interaction, joins that of an identical call of the
+// turn, or closes the call with an earlier rejection.
+func (w *turnWriter) ask(plan *CallPlan, rec *tool.Record, step interaction.StepID, c taken, d permission.Decision) (*tool.Result, error) {
+	if at, ok := w.first[rec.Index-1]; ok {
+		first := w.recs[at]
+		if first.Result != nil {
+			return first.Result, nil
+		}
+		plan.Next, rec.SharedWith = NextShared, first.Call.ID
+		return nil, nil
+	}
+	key, memory, found, err := w.recall(c)
+	if err != nil {
+		return nil, err
+	}
+	if found && memory.Answered == tool.AnsweredRejected {
+		return w.rejectedBefore(key, memory)
+	}
+	for i, at := range w.first {
+		if at == rec.Index-1 {
+			rec.Shared = append(rec.Shared, callID(w.in.RunID, w.in.Turn, i+1))
+		}
+	}
+	slices.Sort(rec.Shared)
+	req := question(w.run, w.ag, *rec, d, c, w.now)
+	req.StepID, req.SharedCallIDs = step, rec.Shared
+	if found && memory.Answered == tool.AnsweredEdited {
+		req.LinkedTo = memory.Interaction
+		req.Message += " A reviewer" + named(interaction.Response{Reviewer: interaction.Principal{ID: memory.By}}) + " changed the arguments of this same call before."
+	}
+	plan.Next = NextGate
+	plan.Interaction, err = w.open(rec, req)
+	return nil, err
 }
 
 func (w *turnWriter) denied(c taken, d permission.Decision) *tool.Result {
@@ -262,16 +318,14 @@ func (w *turnWriter) open(rec *tool.Record, req interaction.Request) (*interacti
 }
 
 func (w *turnWriter) close(rec *tool.Record, res tool.Result) error {
-	ev, err := storeResult(w.ctx, w.tx, rec, res, w.a.Now())
-	if err == nil {
-		w.events = append(w.events, ev)
-	}
+	evs, err := storeResult(w.ctx, w.tx, rec, res, w.a.Now())
+	w.events = append(w.events, evs...)
 	return err
 }
 
 // commit writes the events, the run's row and the turn's result.
 func (w *turnWriter) commit(reply llm.Reply) (CallModelResult, error) {
-	out := CallModelResult{Calls: w.plans, Final: len(w.plans) == 0}
+	out := CallModelResult{Calls: w.plans, Final: len(w.plans) == 0, Stopped: w.stop}
 	if len(w.asked) > 0 {
 		w.emit(event.ExecutionSuspended, event.SuspendedData{Interactions: w.asked})
 		if w.run.Status != agent.RunPaused {

@@ -287,6 +287,9 @@ func (s *Server) result(ctx context.Context, a *answer, w workflows.ResponseResu
 	}
 	it := AnsweredItem{Answered: a.ref(), HTTPStatus: http.StatusOK}
 	it.Applied, it.Status, it.Approvals, it.Quorum = true, string(w.Status), w.Approvals, w.Quorum
+	if _, goesOn := a.response.Action.Changes(); goesOn { // the run itself has the record follow
+		return it
+	}
 	if err := s.cfg.Store.MarkSubmitted(context.WithoutCancel(ctx), a.response.RequestID, a.response, s.now()); err != nil {
 		s.cfg.Log.WarnContext(ctx, "an applied answer could not be marked as submitted", "interaction_id", a.response.RequestID, "error", err)
 	}

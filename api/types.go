@@ -80,6 +80,8 @@ type AgentInfo struct {
 	Model       string   `json:"model,omitempty"`
 	Tools       []string `json:"tools,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
+	// Digest names exactly this definition: a run that is started now is pinned to it.
+	Digest string `json:"digest,omitempty"`
 }
 
 // StatusStored is the status of a message that Temporal keeps until a worker comes.
@@ -114,9 +116,10 @@ type AnsweredBatch struct {
 
 // Control is the body of POST /v1/runs/{run_id}/control.
 type Control struct {
-	ID     interaction.ResponseID  `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"Chosen by the sender: the same id is applied once"`
-	Action workflows.ControlAction `json:"action" enum:"abort_run,pause_run,resume_run"`
-	Note   string                  `json:"note,omitempty" doc:"4 KiB at most"`
+	ID            interaction.ResponseID  `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"Chosen by the sender: the same id is applied once"`
+	Action        workflows.ControlAction `json:"action" enum:"abort_run,pause_run,resume_run,pause,resume,lift_rejection"`
+	InteractionID interaction.ID          `json:"interaction_id,omitempty" maxLength:"256" doc:"With pause, resume and lift_rejection: which one"`
+	Note          string                  `json:"note,omitempty" doc:"4 KiB at most"`
 }
 
 // SendMessage is the body of POST /v1/runs/{run_id}/messages.

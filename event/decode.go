@@ -53,6 +53,8 @@ func payloadType(t Type) reflect.Type {
 		return reflect.TypeFor[ResumedData]()
 	case ToolAuthDenied:
 		return reflect.TypeFor[ToolAuthDeniedData]()
+	case ToolPaused, ToolResumed:
+		return reflect.TypeFor[ToolHoldData]()
 	case RunPaused, RunResumed:
 		return reflect.TypeFor[HoldData]()
 	case RunCompleted:
@@ -63,7 +65,7 @@ func payloadType(t Type) reflect.Type {
 		return reflect.TypeFor[RunAbortedData]()
 	case Error:
 		return reflect.TypeFor[ErrorData]()
-	case ToolAuthRequired, ToolPaused, ToolResumed, StageStarted, StageCompleted, StageSkipped,
+	case ToolAuthRequired, StageStarted, StageCompleted, StageSkipped,
 		IterationStarted, BranchStarted, BranchCompleted: // nobody reads theirs by a struct yet
 	}
 	return reflect.TypeFor[json.RawMessage]()

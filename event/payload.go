@@ -62,6 +62,9 @@ type (
 	ResumedData struct {
 		InteractionID interaction.ID     `json:"interaction_id"`
 		ToolCallID    interaction.CallID `json:"tool_call_id,omitempty"`
+		// LiftedBy is who lifted the rejection that the interaction ended in: the same call may be asked again.
+		LiftedBy interaction.PrincipalID `json:"lifted_by,omitempty"`
+		Note     string                  `json:"note,omitempty"`
 	}
 	// ToolAuthDeniedData says that a rule forbade a call: when it was taken in, or just before it ran.
 	ToolAuthDeniedData struct {
@@ -76,6 +79,13 @@ type (
 	HoldData struct {
 		By   interaction.PrincipalID `json:"by,omitempty"`
 		Note string                  `json:"note,omitempty"`
+	}
+	// ToolHoldData says who held one call, so that its clocks stand, or let it go on.
+	ToolHoldData struct {
+		InteractionID interaction.ID          `json:"interaction_id"`
+		ToolCallID    interaction.CallID      `json:"tool_call_id,omitempty"`
+		By            interaction.PrincipalID `json:"by,omitempty"`
+		Note          string                  `json:"note,omitempty"`
 	}
 	// RunCompletedData ends a run that came to a final answer.
 	RunCompletedData struct {

@@ -15,7 +15,7 @@ const (
 // a person needs to recognise it. Arguments, details, suggestions and the options' words stay in the store, so
 // that what history holds of a request is bounded. It shares no memory with r.
 func (r Request) Brief() Request {
-	r.ToolArgs, r.Details, r.SuggestedPattern = nil, "", nil
+	r.ToolArgs, r.Details, r.SuggestedPattern, r.SharedCallIDs = nil, "", nil, nil
 	r.Placeholder, r.ConfirmText, r.CancelText = "", "", ""
 	r.Title = cut(r.Title, MaxTitleBytes)
 	r.Message = cut(r.Message, briefText)

@@ -10,6 +10,10 @@ type Interaction struct {
 	Action    Action     `json:"action,omitempty"`    // what it ended in, once final
 	Reason    string     `json:"reason,omitempty"`    // why it was cancelled or expired
 	ClosedAt  time.Time  `json:"closed_at,omitzero"`
+	HeldAt    time.Time  `json:"held_at,omitzero"` // since when it is held
+	// HeldFor is how long it was held before: reminders and escalations are later by that, as the deadline is.
+	HeldFor    time.Duration `json:"held_for,omitempty"`
+	Delegation *Delegation   `json:"delegation,omitempty"`
 	// SubmittedAt is when an answer was accepted that has not been carried out yet. It belongs to the stored
 	// projection alone.
 	SubmittedAt time.Time `json:"submitted_at,omitzero"`

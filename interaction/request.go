@@ -104,6 +104,7 @@ type Request struct {
 	SessionID        SessionID         `json:"session_id"`
 	StepID           StepID            `json:"step_id,omitempty"`
 	ToolCallID       CallID            `json:"tool_call_id,omitempty"`
+	SharedCallIDs    []CallID          `json:"shared_call_ids,omitempty"` // identical calls of the turn that get the same answer and result
 	ToolName         string            `json:"tool_name,omitempty"`
 	ToolArgs         json.RawMessage   `json:"tool_args,omitempty"`
 	Type             Type              `json:"type"`
@@ -124,17 +125,27 @@ type Request struct {
 	Interactions     []Request         `json:"interactions,omitempty"`
 	SuggestedPattern []string          `json:"suggested_patterns,omitempty"`
 	Digest           string            `json:"digest,omitempty"`
-	Base             string            `json:"base,omitempty"` // hash of what an edit is based on, "" where there is nothing
-	Reviewers        []string          `json:"reviewers,omitempty"`
-	Quorum           int               `json:"quorum,omitempty"` // distinct approvers needed; 0 means 1
+	Base             string            `json:"base,omitempty"`      // hash of what an edit is based on, "" where there is nothing
+	Reviewers        []string          `json:"reviewers,omitempty"` // people and groups who may answer now; none means anybody
+	Quorum           int               `json:"quorum,omitempty"`    // distinct approvers needed; 0 means 1
 	ExcludeRequester bool              `json:"exclude_requester,omitempty"`
 	Requester        PrincipalID       `json:"requester,omitempty"`
 	AgentPath        []string          `json:"agent_path,omitempty"`
 	CreatedAt        time.Time         `json:"created_at,omitzero"`
 	ExpiresAt        time.Time         `json:"expires_at,omitzero"`
 	OnTimeout        Action            `json:"on_timeout,omitempty"` // what happens at ExpiresAt; "" means reject
+	RemindEvery      time.Duration     `json:"remind_every,omitempty"`
+	Reminder         int               `json:"reminder,omitempty"` // how many there were
+	Escalate         []Escalation      `json:"escalate,omitempty"`
+	Escalation       int               `json:"escalation,omitempty"` // how many rungs of Escalate were climbed
 	LinkedTo         ID                `json:"linked_to,omitempty"`  // the interaction that this one follows
 	Metadata         map[string]string `json:"metadata,omitempty"`
+}
+
+// Escalation is a rung of a ladder: once an interaction is After old, To may answer as well.
+type Escalation struct {
+	After time.Duration `json:"after"`
+	To    []string      `json:"to"`
 }
 
 // Principal is who calls: as the bridge authenticated them, or, over a native signal, as the sender claims.
@@ -160,6 +171,8 @@ type Response struct {
 	Feedback    string          `json:"feedback,omitempty"`
 	Data        json.RawMessage `json:"data,omitempty"`
 	Responses   []Response      `json:"responses,omitempty"` // combined, in the order of the request's interactions
+	To          []string        `json:"to,omitempty"`        // delegate: who is asked instead
+	Until       time.Time       `json:"until,omitzero"`      // delegate: for how long
 	Digest      string          `json:"digest,omitempty"`    // of what the person saw; "" trusts the id alone
 	Note        string          `json:"note,omitempty"`
 	Reviewer    Principal       `json:"reviewer,omitzero"`

@@ -48,7 +48,7 @@ func (r Request) resolveParts(resp Response) (Response, error) {
 }
 
 func (r Request) checkOffered(resp Response) error {
-	if !slices.Contains(r.Actions(), resp.Action) {
+	if !slices.Contains(r.Actions(), resp.Action) && !slices.Contains(standing, resp.Action) {
 		return refuse(CodeInvalid, "action", "%s is not offered; offered are %s", resp.Action, joinActions(r.Actions()))
 	}
 	return nil

@@ -31,6 +31,8 @@ func (r Request) takes(a Action) []string {
 	switch {
 	case a == ActionModifyArgs:
 		return []string{"args", "args_ref", "args_digest"}
+	case a == ActionDelegate:
+		return []string{"to", "until"}
 	case a != ActionAnswer:
 		return nil
 	case r.Type == TypeConfirm:
@@ -62,6 +64,8 @@ func (r Request) checkStray(resp Response) error {
 		{"confirmed", resp.Confirmed != nil},
 		{"data", len(resp.Data) > 0},
 		{"responses", len(resp.Responses) > 0},
+		{"to", len(resp.To) > 0},
+		{"until", !resp.Until.IsZero()},
 	}
 	for _, c := range carried {
 		if c.set && !slices.Contains(takes, c.field) {
@@ -106,7 +110,7 @@ func (r Request) checkInput(resp Response) error {
 	found := r.options(func(o Option) bool {
 		return o.Action == resp.Action && (resp.OptionID == "" || o.ID == resp.OptionID)
 	})
-	if !found[0].RequiresInput || strings.TrimSpace(resp.Feedback+resp.Note) != "" {
+	if len(found) == 0 || !found[0].RequiresInput || strings.TrimSpace(resp.Feedback+resp.Note) != "" {
 		return nil
 	}
 	return refuse(CodeInvalid, "feedback", "is missing: option %s needs a few words; put them in feedback or note", quote(found[0].ID))

@@ -51,6 +51,10 @@ func (i *Interaction) Apply(r Response, now time.Time) (*Outcome, error) {
 		return nil, err
 	}
 	i.Responses = append(slices.Clone(i.Responses), r)
+	if _, goesOn := r.Action.Changes(); goesOn {
+		i.change(r, now)
+		return nil, nil
+	}
 	if r.Action == ActionApprove && i.Approvals() < i.Request.QuorumNeeded() {
 		return nil, nil
 	}

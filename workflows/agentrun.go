@@ -33,6 +33,9 @@ type agentRun struct {
 	cancel    workflow.CancelFunc  // of tools and model calls, for an abort
 	ended     agent.RunStatus      // how it ended, "" while it goes on
 	recording bool
+	// rulesChanged asks for what waits to be decided again.
+	rulesChanged bool
+	writing      bool // something pressing is being recorded
 }
 
 // newAgentRun validates the input and registers every handler before the run yields for the first time, so that
@@ -71,6 +74,7 @@ func (r *agentRun) run(ctx workflow.Context) (RunResult, error) {
 	defer cancel()
 	r.cancel = cancel
 	workflow.Go(ctx, r.watchDeadlines)
+	workflow.Go(ctx, r.watchRules)
 	if err := r.start(work); err != nil {
 		return r.fail(ctx, err)
 	}
@@ -88,6 +92,9 @@ func (r *agentRun) run(ctx workflow.Context) (RunResult, error) {
 		if r.st.Stop != nil {
 			continue
 		}
+		if err := r.written(work); err != nil {
+			return r.fail(ctx, err)
+		}
 		turn, err := r.callModel(work)
 		if err != nil {
 			return r.fail(ctx, err)
@@ -97,6 +104,9 @@ func (r *agentRun) run(ctx workflow.Context) (RunResult, error) {
 		}
 		r.dropStale()
 		yield(ctx) // what came together with the answer is still taken in
+		if s := turn.Stopped; s != nil && r.st.Stop == nil {
+			return r.finish(ctx, activities.FinishRunInput{Status: agent.RunFailed, Code: s.Code, Message: s.Message})
+		}
 		if turn.Final && len(r.st.Texts) == 0 && r.st.Stop == nil {
 			return r.finish(ctx, activities.FinishRunInput{Status: agent.RunCompleted})
 		}

@@ -20,7 +20,7 @@ func (r *agentRun) carryOut(ctx workflow.Context, plans []activities.CallPlan) e
 	slots := workflow.NewSemaphore(ctx, parallelTools)
 	var calls []*call
 	for _, p := range plans {
-		if p.Next == activities.NextDone {
+		if p.Next == activities.NextDone || p.Next == activities.NextShared {
 			continue
 		}
 		c := &call{run: r, plan: p, slots: slots}
@@ -54,6 +54,7 @@ type call struct {
 	gate     *gate
 	approval *interaction.Outcome
 	answer   *interaction.Outcome
+	released *interaction.Outcome
 }
 
 // carry goes back and forth between gate and tool until the call has its result.
@@ -64,10 +65,16 @@ func (c *call) carry(ctx workflow.Context) error {
 			if err != nil || out == nil || out.Action == interaction.ActionTerminate {
 				return nil // the run stops; FinishRun closes the call
 			}
-			if !c.runs(out) {
+			switch {
+			case c.gate.released:
+				c.released, c.approval = out, nil
+			case !c.runs(out):
 				return c.resolve(ctx, *out)
 			}
 			c.gate = nil
+		}
+		if err := c.run.written(ctx); err != nil {
+			return nil // the run stops; FinishRun closes the call
 		}
 		if err := c.run.hold(ctx); err != nil || c.run.st.Stop != nil {
 			return nil // the run stops; FinishRun closes the call
@@ -118,12 +125,15 @@ func (c *call) tool(ctx workflow.Context) (*interaction.Request, error) {
 		r.running = slices.DeleteFunc(r.running, func(id interaction.CallID) bool { return id == c.plan.CallID })
 	}()
 	res, err := r.runTool(ctx, c.plan, activities.RunToolInput{RunID: r.in.RunID, CallID: c.plan.CallID,
-		AgentDigest: r.st.AgentDigest, Approval: c.approval, Answer: c.answer})
+		AgentDigest: r.st.AgentDigest, Approval: c.approval, Answer: c.answer, Released: c.released})
 	return res.Interaction, err
 }
 
 // resolve records an answer that runs no tool.
 func (c *call) resolve(ctx workflow.Context, out interaction.Outcome) error {
+	if err := c.run.written(ctx); err != nil {
+		return nil // the run stops; FinishRun closes the call
+	}
 	if err := c.slots.Acquire(ctx, 1); err != nil {
 		return nil // the run stops; FinishRun closes the call
 	}

@@ -19,10 +19,10 @@ func (r *agentRun) control(ctx workflow.Context, raw converter.RawValue) (Accept
 	return r.applyControl(ctx, m), nil
 }
 
-func (r *agentRun) validateControl(_ workflow.Context, raw converter.RawValue) error {
+func (r *agentRun) validateControl(ctx workflow.Context, raw converter.RawValue) error {
 	m, err := controlOf(raw)
 	if err == nil {
-		err = r.checkControl(m)
+		err = r.checkControl(ctx, m)
 	}
 	if err != nil {
 		return refusal(err)
@@ -33,7 +33,7 @@ func (r *agentRun) validateControl(_ workflow.Context, raw converter.RawValue) e
 func (r *agentRun) controlSignal(ctx workflow.Context, data []byte) {
 	m, err := decodeControl(data)
 	if err == nil {
-		err = r.checkControl(m)
+		err = r.checkControl(ctx, m)
 	}
 	if err != nil {
 		r.refuse(MessageControl, m.ID, err)
@@ -78,17 +78,39 @@ func strictly(data []byte, m any, id *interaction.ResponseID) error {
 }
 
 // checkControl refuses what is meant for another run of the session, or is no control action.
-func (r *agentRun) checkControl(m ControlMessage) error {
+func (r *agentRun) checkControl(ctx workflow.Context, m ControlMessage) error {
 	if err := r.addressed(m.RunID); err != nil {
 		return err
 	}
 	switch m.Action {
 	case AbortRun, PauseRun, ResumeRun:
 		return nil
+	case LiftRejection:
+		return r.checkLift(m)
+	case PauseCall, ResumeCall:
+		return r.check(ctx, m.asResponse())
 	default:
 		return &interaction.Error{Code: interaction.CodeInvalid, Field: "action",
-			Message: fmt.Sprintf("unknown action %q: use %s, %s or %s", clip(string(m.Action), 60), AbortRun, PauseRun, ResumeRun)}
+			Message: fmt.Sprintf("unknown action %q: use one of %s", clip(string(m.Action), 60), controlActions)}
 	}
+}
+
+// asResponse is a control message that is about one call, as the answer to its interaction that it amounts to.
+func (m ControlMessage) asResponse() interaction.Response {
+	return interaction.Response{ID: m.ID, RequestID: m.InteractionID, Action: interaction.Action(m.Action), Note: m.Note, Reviewer: m.Principal}
+}
+
+// checkLift refuses to lift what this run has not seen rejected.
+func (r *agentRun) checkLift(m ControlMessage) error {
+	if m.InteractionID == "" {
+		return &interaction.Error{Code: interaction.CodeInvalid, Field: "interaction_id", Message: "is missing: name the interaction at which the call was rejected"}
+	}
+	closed, ok := r.st.closedInteraction(m.InteractionID)
+	if !ok || closed.Status != interaction.StatusAnswered || closed.Action != interaction.ActionReject {
+		return &interaction.Error{Code: interaction.CodeUnknown, Field: "interaction_id",
+			Message: fmt.Sprintf("no call of this run was rejected at interaction %q", clip(string(m.InteractionID), 200))}
+	}
+	return nil
 }
 
 func (r *agentRun) addressed(id interaction.RunID) error {
@@ -102,6 +124,9 @@ func (r *agentRun) addressed(id interaction.RunID) error {
 }
 
 func (r *agentRun) applyControl(ctx workflow.Context, m ControlMessage) Accepted {
+	if m.Action == PauseCall || m.Action == ResumeCall {
+		return r.controlCall(ctx, m)
+	}
 	if r.st.seenBefore(m.ID) {
 		return Accepted{Duplicate: true}
 	}
@@ -110,8 +135,33 @@ func (r *agentRun) applyControl(ctx workflow.Context, m ControlMessage) Accepted
 		r.stop(&Stop{By: m.Principal.ID, Note: m.Note})
 	case PauseRun, ResumeRun:
 		r.pause(ctx, m)
+	case LiftRejection:
+		r.st.Lifts = append(r.st.Lifts, Lift{Key: m.ID, Interaction: m.InteractionID, By: m.Principal.ID, Note: m.Note})
+		r.recordSoon(ctx)
 	}
 	return Accepted{}
+}
+
+// controlCall holds one call, or lets it go on. It was checked; that it is applied once is the answers' own doing.
+func (r *agentRun) controlCall(ctx workflow.Context, m ControlMessage) Accepted {
+	_, before := r.st.answeredBefore(m.ID)
+	if _, err := r.apply(ctx, m.asResponse()); err != nil {
+		r.refuse(MessageControl, m.ID, err)
+		r.recordSoon(ctx)
+	}
+	return Accepted{Duplicate: before}
+}
+
+// pressing reports whether there is something to record on which the next step depends: a lifted rejection, which the
+// next turn may meet, or a change of an interaction, which comes before its end in the record.
+func (r *agentRun) pressing() bool { return len(r.st.Lifts) > 0 || len(r.st.Changes) > 0 }
+
+// written waits until what is pressing is in the record.
+func (r *agentRun) written(ctx workflow.Context) error {
+	if !r.pressing() && !r.writing {
+		return nil
+	}
+	return workflow.Await(ctx, func() bool { return !r.pressing() && !r.writing || r.st.Stop != nil })
 }
 
 // pause holds the run or lets it go on; to say twice what holds already changes nothing.

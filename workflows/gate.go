@@ -6,6 +6,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
+	"holdpoint/activities"
 	"holdpoint/agent"
 	"holdpoint/interaction"
 )
@@ -14,6 +15,9 @@ import (
 type gate struct {
 	it      interaction.Interaction
 	outcome *interaction.Outcome
+	// released: a rule decides the call now, so it goes on without an answer.
+	released bool
+	changes  int // since it was opened
 }
 
 // open makes an interaction known, and applies the answers that came before it was.
@@ -91,11 +95,11 @@ func (r *agentRun) closeGates(ctx workflow.Context, status agent.RunStatus) {
 	}
 }
 
-// earliest is the next deadline of an open gate, zero when there is none.
+// earliest is when time does something to an open gate next, zero when it does nothing.
 func (r *agentRun) earliest() time.Time {
 	var next time.Time
 	for _, g := range r.gates {
-		at := g.it.Request.ExpiresAt
+		at := g.it.NextAt()
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
@@ -147,6 +151,19 @@ func (r *agentRun) expire(ctx workflow.Context) {
 	for _, g := range append([]*gate(nil), r.gates...) {
 		if out, ok := g.it.Expire(now); ok {
 			r.decided(ctx, g, out)
+			continue
+		}
+		for _, kind := range g.it.Tick(now) {
+			r.changed(ctx, g, kind, nil)
 		}
 	}
+}
+
+// changed notes what happened to a gate that stays open, for the record and for those who look at the run.
+func (r *agentRun) changed(ctx workflow.Context, g *gate, kind interaction.ChangeKind, by *interaction.Response) {
+	g.changes++
+	r.st.Changes = append(r.st.Changes, activities.Change{Key: fmt.Sprintf("%s-%d", g.it.Request.ID, g.changes),
+		Interaction: g.it.Request.ID, Kind: kind, Standing: g.it.Standing(), Response: by})
+	r.showDetails(ctx)
+	r.recordSoon(ctx)
 }

@@ -54,6 +54,7 @@ var signals = []signal{
 	{MessageText, (*agentRun).textSignal},
 	{MessageRespond, (*agentRun).respondSignal},
 	{MessageControl, (*agentRun).controlSignal},
+	{MessageRecheck, (*agentRun).recheckSignal},
 }
 
 func (r *agentRun) read(ctx workflow.Context, channel workflow.ReceiveChannel, s signal) {
@@ -140,7 +141,9 @@ func (r *agentRun) recordSoon(ctx workflow.Context) {
 	})
 }
 
-func (r *agentRun) recorded() bool { return r.st.Unrecorded == 0 && len(r.st.Holds) == 0 }
+func (r *agentRun) recorded() bool {
+	return r.st.Unrecorded == 0 && len(r.st.Holds) == 0 && !r.pressing()
+}
 
 // recordNews writes what is not in the record yet: messages that could not be applied, pauses. What can't be
 // written stays visible in the state query.
@@ -151,7 +154,12 @@ func (r *agentRun) recordNews(ctx workflow.Context) {
 		for _, h := range r.st.Holds {
 			in.Holds = append(in.Holds, activities.Hold(h))
 		}
-		r.st.Holds = nil
+		for _, l := range r.st.Lifts {
+			in.Lifts = append(in.Lifts, activities.Lift(l))
+		}
+		in.Changes = r.st.Changes
+		r.writing = r.pressing()
+		r.st.Holds, r.st.Lifts, r.st.Changes = nil, nil, nil
 		for i, f := range list {
 			in.Refused = append(in.Refused, activities.Refused{Key: fmt.Sprintf("%d-%s", first+i, f.ResponseID),
 				ResponseID: f.ResponseID, Code: f.Code, Reason: f.Message + ": " + f.Reason})
@@ -163,5 +171,6 @@ func (r *agentRun) recordNews(ctx workflow.Context) {
 		if err := workflow.ExecuteActivity(r.record(ctx, "messages"), activities.RecordName, in).Get(ctx, nil); err != nil {
 			workflow.GetLogger(ctx).Error("what came could not be recorded", "error", err)
 		}
+		r.writing = false
 	}
 }

@@ -62,15 +62,26 @@ const (
 	PauseRun ControlAction = "pause_run"
 	// ResumeRun ends a pause.
 	ResumeRun ControlAction = "resume_run"
+	// LiftRejection lets the call that was rejected at InteractionID be asked about again.
+	LiftRejection ControlAction = "lift_rejection"
+	// PauseCall holds the call that waits at InteractionID: its clocks stand until ResumeCall.
+	PauseCall ControlAction = "pause"
+	// ResumeCall lets a held call go on.
+	ResumeCall ControlAction = "resume"
 )
+
+// controlActions are the actions above, for people.
+const controlActions = "abort_run, pause_run, resume_run, pause, resume, lift_rejection"
 
 // ControlMessage is the argument of control.
 type ControlMessage struct {
-	ID        interaction.ResponseID `json:"id,omitempty"` // chosen by the sender; the same id is applied once
-	RunID     interaction.RunID      `json:"run_id"`
-	Action    ControlAction          `json:"action"`
-	Note      string                 `json:"note,omitempty"`
-	Principal interaction.Principal  `json:"principal,omitzero"`
+	ID     interaction.ResponseID `json:"id,omitempty"` // chosen by the sender; the same id is applied once
+	RunID  interaction.RunID      `json:"run_id"`
+	Action ControlAction          `json:"action"`
+	// InteractionID is what pause, resume and lift_rejection are about.
+	InteractionID interaction.ID        `json:"interaction_id,omitempty"`
+	Note          string                `json:"note,omitempty"`
+	Principal     interaction.Principal `json:"principal,omitzero"`
 }
 
 // TextMessage is the argument of message: a user's words to a live run, taken in at the next step boundary.

@@ -13,6 +13,7 @@ const (
 	MessageRespond = "respond" // update and signal
 	MessageControl = "control" // update and signal
 	MessageText    = "message" // update and signal
+	MessageRecheck = "recheck" // signal: rules have changed, try what waits again; its payload is {}
 	QueryState     = "state"
 )
 

@@ -143,9 +143,14 @@ func (r *agentRun) apply(ctx workflow.Context, resp interaction.Response) (Respo
 	item.Applied, item.Status = true, g.it.Status
 	item.Approvals, item.Quorum = g.it.Approvals(), g.it.Request.QuorumNeeded()
 	r.st.Answered = push(r.st.Answered, item, keepAnswered)
-	if out != nil {
+	last := g.it.Responses[len(g.it.Responses)-1]
+	kind, goesOn := last.Action.Changes()
+	switch {
+	case out != nil:
 		r.decided(ctx, g, out)
-	} else {
+	case goesOn:
+		r.changed(ctx, g, kind, &last)
+	default:
 		r.showDetails(ctx)
 	}
 	return item, nil

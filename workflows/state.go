@@ -3,6 +3,7 @@ package workflows
 import (
 	"slices"
 
+	"holdpoint/activities"
 	"holdpoint/interaction"
 )
 
@@ -26,6 +27,10 @@ type RunState struct {
 	// Paused holds back model calls and tools. Holds has the pauses and their ends that are not in the record yet.
 	Paused bool   `json:"paused,omitempty"`
 	Holds  []Hold `json:"holds,omitempty"`
+	// Lifts has the rejections that were lifted and are not forgotten yet.
+	Lifts []Lift `json:"lifts,omitempty"`
+	// Changes has what happened to open interactions and is not in the record yet.
+	Changes []activities.Change `json:"changes,omitempty"`
 	// Refused has the last messages that could not be applied; Unrecorded counts those at its end that are not
 	// in the record yet, Dropped those that were too many to keep until they are.
 	Refused    []Refusal            `json:"refused,omitempty"`
@@ -41,6 +46,14 @@ type Hold struct {
 	Paused bool                    `json:"paused"`
 	By     interaction.PrincipalID `json:"by,omitempty"`
 	Note   string                  `json:"note,omitempty"`
+}
+
+// Lift is a person's word that a rejected call may be asked about again.
+type Lift struct {
+	Key         interaction.ResponseID  `json:"key"`
+	Interaction interaction.ID          `json:"interaction_id"`
+	By          interaction.PrincipalID `json:"by,omitempty"`
+	Note        string                  `json:"note,omitempty"`
 }
 
 // Stop is a person's word that the run must end.

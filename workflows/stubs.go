@@ -67,6 +67,11 @@ func (r *agentRun) resolveCall(ctx workflow.Context, in activities.ResolveCallIn
 	return workflow.ExecuteActivity(r.record(ctx, string(in.Outcome.Action)), activities.ResolveCallName, in).Get(ctx, nil)
 }
 
+func (r *agentRun) recheck(ctx workflow.Context, in activities.RecheckInput) (res activities.RecheckResult, err error) {
+	err = workflow.ExecuteActivity(r.record(ctx, "rules changed"), activities.RecheckName, in).Get(ctx, &res)
+	return res, err
+}
+
 func (r *agentRun) finishRecord(ctx workflow.Context, in activities.FinishRunInput) error {
 	return workflow.ExecuteActivity(r.record(ctx, string(in.Status)), activities.FinishRunName, in).Get(ctx, nil)
 }

@@ -51,7 +51,8 @@ func (a *App) startWorker() error {
 		Protected: protected(a.o), Home: home, Worker: fmt.Sprintf("%s:%d", host, os.Getpid()), Now: a.o.Now, Faults: a.o.Faults}
 	for name, fn := range map[string]any{activities.StartRunName: acts.StartRun, activities.CallModelName: acts.CallModel,
 		activities.RunToolName: acts.RunTool, activities.ResolveCallName: acts.ResolveCall,
-		activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record} {
+		activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record,
+		activities.RecheckName: acts.Recheck} {
 		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}
 	if err := w.Start(); err != nil {

@@ -99,7 +99,7 @@ func anyReply() *rapid.Generator[reply] {
 
 func anyLife() *rapid.Generator[life] {
 	return rapid.Custom(func(t *rapid.T) life {
-		return life{Policy: rapid.SliceOfN(anyLaw(), 1, 3).Draw(t, "policy"), Calls: rapid.SliceOfN(anyArgs(), 1, 3).Draw(t, "calls"),
+		return life{Policy: rapid.SliceOfN(anyLaw(), 1, 3).Draw(t, "policy"), Calls: rapid.SliceOfNDistinct(anyArgs(), 1, 3, args.json).Draw(t, "calls"),
 			Answers: rapid.SliceOfN(anyReply(), 2, 8).Draw(t, "answers")}
 	})
 }

@@ -1,0 +1,143 @@
+package app_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"holdpoint/interaction"
+	"holdpoint/internal/app/apptest"
+	"holdpoint/permission"
+)
+
+// asksWith stores a rule that asks about the effect tool, for the tests' user.
+func asksWith(h *apptest.Holdpoint, need permission.Approval) {
+	h.T.Helper()
+	rule := permission.Rule{ID: "asks", Effect: permission.Ask, Pattern: "effect", UserID: "requester", Approval: need,
+		Source: permission.Source{Layer: permission.LayerUser}, CreatedAt: time.Now().UTC()}
+	if err := h.Store().SaveRule(context.Background(), rule); err != nil {
+		h.T.Fatal(err)
+	}
+}
+
+// row is an interaction as the bridge shows it.
+func row(h *apptest.Holdpoint, id interaction.ID) (i interaction.Interaction) {
+	h.T.Helper()
+	i, found, err := h.Store().Interaction(context.Background(), id)
+	if err != nil || !found {
+		h.T.Fatalf("interaction %s: found %t, %v", id, found, err)
+	}
+	return i
+}
+
+func by(who string, body map[string]any) map[string]any {
+	body["reviewer"] = map[string]any{"id": who}
+	return body
+}
+
+func TestAHeldCallWaitsAndItsClockStands(t *testing.T) {
+	t.Parallel()
+	done := &counter{}
+	h := apptest.Start(t, withEffect(apptest.Effect{Log: done.log}), apptest.WithModel(apptest.Turns(apptest.Calls("effect", `{"n":1}`, "effect", `{"n":2}`))))
+	asksWith(h, permission.Approval{Timeout: 3 * time.Second})
+	run := h.Begin("go")
+	asked := h.Waits(run.RunID, 2)
+	held, other := asked[0].ID, asked[1].ID
+	control := "/v1/runs/" + string(run.RunID) + "/control"
+	if code, body := h.HTTP("POST", control, map[string]any{"action": "pause", "interaction_id": held, "note": "let me look"}); code != http.StatusOK {
+		t.Fatalf("pause: %d %s", code, body)
+	}
+	h.Eventually("the record to say that it is held", func() bool { return row(h, held).Status == interaction.StatusHeld })
+	if code, body := h.Respond(held, map[string]any{"action": "approve"}); code != http.StatusBadRequest || !strings.Contains(string(body), "held") {
+		t.Errorf("an approval of a held call: %d %s", code, body)
+	}
+	h.Eventually("the other call to expire", func() bool { return row(h, other).Status == interaction.StatusExpired })
+	if at := row(h, held); at.Status != interaction.StatusHeld {
+		t.Fatalf("the held call is %s", at.Status)
+	}
+	if code, body := h.HTTP("POST", control, map[string]any{"action": "resume", "interaction_id": held}); code != http.StatusOK {
+		t.Fatalf("resume: %d %s", code, body)
+	}
+	h.Eventually("the record to say that it goes on", func() bool { return row(h, held).Status == interaction.StatusPending })
+	if at := row(h, held); !at.Request.ExpiresAt.After(asked[0].ExpiresAt) {
+		t.Errorf("its deadline is still %s", at.Request.ExpiresAt)
+	}
+	h.Answer(held, map[string]any{"action": "approve"})
+	h.Ended(run.RunID)
+	h.Closed(run.Workflow)
+	keep(t, "held", h.History(run.Workflow, ""))
+	if done.count() != 1 {
+		t.Errorf("the effect happened %d times", done.count())
+	}
+	types := h.EventTypes(run.RunID)
+	if !strings.Contains(types, "tool_paused") || strings.Index(types, "tool_paused") > strings.Index(types, "tool_resumed") {
+		t.Errorf("the record has %s", types)
+	}
+}
+
+func TestADelegateAnswersInstead(t *testing.T) {
+	t.Parallel()
+	done := &counter{}
+	h := apptest.Start(t, withEffect(apptest.Effect{Log: done.log}), apptest.WithModel(apptest.Turns(apptest.Calls("effect", `{"n":1}`))))
+	asksWith(h, permission.Approval{Reviewers: []string{"alice"}})
+	run := h.Begin("go")
+	id := h.Waits(run.RunID, 1)[0].ID
+	if code, body := h.Respond(id, by("bob", map[string]any{"action": "delegate", "to": []string{"bob"}})); code != http.StatusForbidden {
+		t.Errorf("a stranger delegated to himself: %d %s", code, body)
+	}
+	h.Answer(id, by("alice", map[string]any{"action": "delegate", "to": []string{"bob"}, "note": "on holiday"}))
+	h.Eventually("the record to name the delegate", func() bool { return row(h, id).Delegation != nil })
+	if code, body := h.Respond(id, by("alice", map[string]any{"action": "approve"})); code != http.StatusForbidden || !strings.Contains(string(body), "bob") {
+		t.Errorf("who delegated approves: %d %s", code, body)
+	}
+	h.Answer(id, by("bob", map[string]any{"action": "approve"}))
+	if end := h.Ended(run.RunID); end.Status != "completed" || done.count() != 1 {
+		t.Errorf("the run ended %s after %d effects", end.Status, done.count())
+	}
+	h.Closed(run.Workflow)
+	keep(t, "delegated", h.History(run.Workflow, ""))
+}
+
+func TestTimeRemindsAndEscalates(t *testing.T) {
+	t.Parallel()
+	done := &counter{}
+	h := apptest.Start(t, withEffect(apptest.Effect{Log: done.log}), apptest.WithModel(apptest.Turns(apptest.Calls("effect", `{"n":1}`))))
+	asksWith(h, permission.Approval{Reviewers: []string{"alice"}, RemindEvery: time.Second, Timeout: time.Hour,
+		Escalate: []permission.Escalation{{After: 2 * time.Second, To: []string{"group:ops"}}}})
+	run := h.Begin("go")
+	id := h.Waits(run.RunID, 1)[0].ID
+	carol := map[string]any{"action": "approve", "reviewer": map[string]any{"id": "carol", "groups": []string{"ops"}}}
+	if code, body := h.Respond(id, carol); code != http.StatusForbidden {
+		t.Errorf("an approval before the escalation: %d %s", code, body)
+	}
+	h.Eventually("a reminder and the escalation", func() bool {
+		r := row(h, id).Request
+		return r.Reminder >= 2 && r.Escalation == 1 && len(r.Reviewers) == 2
+	})
+	h.Answer(id, carol)
+	if end := h.Ended(run.RunID); end.Status != "completed" || done.count() != 1 {
+		t.Errorf("the run ended %s after %d effects", end.Status, done.count())
+	}
+	h.Closed(run.Workflow)
+	keep(t, "reminded_and_escalated", h.History(run.Workflow, ""))
+	if n := strings.Count(h.EventTypes(run.RunID), "interaction_request"); n < 3 {
+		t.Errorf("the question is %d times in the record", n)
+	}
+}
+
+func TestADelegationEnds(t *testing.T) {
+	t.Parallel()
+	h := apptest.Start(t, withEffect(apptest.Effect{}), apptest.WithModel(apptest.Turns(apptest.Calls("effect", `{"n":1}`))))
+	asksWith(h, permission.Approval{Reviewers: []string{"alice"}})
+	run := h.Begin("go")
+	id := h.Waits(run.RunID, 1)[0].ID
+	h.Answer(id, by("alice", map[string]any{"action": "delegate", "to": []string{"bob"}, "until": time.Now().Add(2 * time.Second).UTC()}))
+	h.Eventually("alice to be asked again", func() bool {
+		i := row(h, id)
+		return len(i.Responses) == 1 && i.Delegation == nil
+	})
+	h.Answer(id, by("alice", map[string]any{"action": "approve"}))
+	h.Ended(run.RunID)
+}
