@@ -20,7 +20,8 @@ import (
 type Definitions interface {
 	Agent(name string) (agent.Agent, bool)
 	// Policy returns the rules of a policy as they stand now, and the denies that hold under every policy, "" too.
-	// found is false when the policy is gone, and then every call asks.
+	// found is false when the policy is gone, and then every call asks. What was returned is not changed any more: while
+	// it is the same slice it is the same rules, and costs nothing to compare.
 	Policy(name string) (rules []permission.Rule, found bool)
 	// Model returns the live model; an error is permanent.
 	Model(name string) (llm.Model, error)
@@ -49,7 +50,7 @@ type Activities struct {
 	Store       Store
 	Definitions Definitions
 	Validate    ArgsValidator
-	// Protected are Holdpoint's own denies: its data and policy files.
+	// Protected are Holdpoint's own denies: its data and policy files. They are set once.
 	Protected []permission.Rule
 	// Home is what ~/ means in paths.
 	Home string
@@ -59,6 +60,8 @@ type Activities struct {
 	Now func() time.Time
 	// Faults, if set, is called at each Point; tests use it to die there.
 	Faults func(Point)
+
+	memory memory
 }
 
 func (a *Activities) at(p Point) {

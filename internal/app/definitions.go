@@ -200,7 +200,7 @@ func (d *definitions) Tool(name string) (tool.Tool, bool) { return d.tools.Get(n
 func (d *definitions) Agents() []api.AgentInfo {
 	var out []api.AgentInfo
 	for _, a := range d.cfg.Agents() {
-		out = append(out, api.AgentInfo{Name: a.Name, Model: a.Model, Tools: a.Tools, Tags: a.Tags})
+		out = append(out, api.AgentInfo{Name: a.Name, Model: a.Model, Tools: a.Tools, Tags: a.Tags, Digest: a.Digest()})
 	}
 	slices.SortFunc(out, func(a, b api.AgentInfo) int { return strings.Compare(a.Name, b.Name) })
 	return out
