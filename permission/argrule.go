@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,6 +38,24 @@ type constraint struct {
 type argsPattern struct {
 	constraints []constraint
 	glob        sequence
+	// narrow is glob for an allow: a star between quotes ends at a quote.
+	narrow sequence
+}
+
+// inQuotes keeps the stars between quotes within their text: what is allowed
+// must not grow by names and values that the rule does not speak of.
+func inQuotes(q sequence) sequence {
+	out := slices.Clone(q)
+	quoted := false
+	for i, t := range out {
+		switch {
+		case t.op == opLit && t.r == '"':
+			quoted = !quoted
+		case t.op == opDeep && quoted:
+			out[i].op = opStar
+		}
+	}
+	return out
 }
 
 func parseArgsPattern(s string) (*argsPattern, error) {
@@ -45,7 +64,7 @@ func parseArgsPattern(s string) (*argsPattern, error) {
 	}
 	if _, _, _, ok := splitConstraint(s); !ok {
 		q, err := parseTextGlob(s)
-		return &argsPattern{glob: q}, err
+		return &argsPattern{glob: q, narrow: inQuotes(q)}, err
 	}
 	p := &argsPattern{}
 	for _, piece := range splitConstraints(s) {
@@ -288,7 +307,7 @@ func (c constraint) forbids(o object) answer {
 // given, and a name that differs only in case spoils it.
 func (p *argsPattern) permits(o object) bool {
 	if p.constraints == nil {
-		return p.glob.match([]rune(canonical(o)), 0)
+		return p.narrow.match([]rune(canonical(o)), '"')
 	}
 	return holdAll(p.constraints, o)
 }
@@ -297,11 +316,17 @@ func (p *argsPattern) permits(o object) bool {
 func holdAll(constraints []constraint, o object) bool {
 	for _, c := range constraints {
 		exact, variants := o.lookup(c.name)
-		if len(exact) != 1 || len(variants) != 0 || c.holds(exact[0]) != yes {
+		if len(exact) != 1 || len(variants) != 0 || c.holds(exact[0]) != yes || c.climbs(exact[0]) {
 			return false
 		}
 	}
 	return true
+}
+
+// climbs reports a path that leaves again what the wildcards of an allow cover.
+func (c constraint) climbs(v any) bool {
+	text, _ := v.(string)
+	return slices.Contains(strings.Split(text, "/"), "..") && slices.ContainsFunc(c.glob, func(t token) bool { return t.op != opLit })
 }
 
 // lookup finds an argument by its name, or by a dotted path into nested
@@ -314,9 +339,13 @@ func (o object) lookup(name string) (exact, variants []any) {
 	}
 	heads, near := o.named(head)
 	for _, v := range heads {
-		if inner, ok := v.(object); ok {
-			e, n := inner.lookup(rest)
+		switch v := v.(type) {
+		case object:
+			e, n := v.lookup(rest)
 			exact, variants = append(exact, e...), append(variants, n...)
+		case []any:
+			// Whether the rule means the elements is not certain.
+			near = append(near, v...)
 		}
 	}
 	for _, v := range near {

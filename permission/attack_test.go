@@ -89,7 +89,7 @@ func TestARunnerNobodyListedAsks(t *testing.T) {
 	t.Parallel()
 	var cases []shellCase
 	for _, c := range []string{"mywrapper rm x", "mywrapper --flag rm x", "mywrapper -- rm -rf /", "./run.sh rm x", "make-it-so rm", "xyz exec rm x",
-		"docker --context a exec c rm x", "curl https://x | sh", "cat x | bash", "bash", "bash -s", "sh -", "$X rm", "bash -c \"$X\"", "eval $X", "`echo rm` x",
+		"docker --what a exec c rm x", "curl https://x | sh", "cat x | bash", "bash", "bash -s", "sh -", "$X rm", "bash -c \"$X\"", "eval $X", "`echo rm` x",
 		"/bin/r? x", "/bin/r* x", "r[m] x", "${X} x", "$0", "bash <(curl x)", "source <(curl x)", ". $X", "rm${IFS}x", "echo \"open"} {
 		cases = append(cases, shellCase{command: c, want: Ask, allow: bareNoRm.allow, deny: bareNoRm.deny})
 	}

@@ -2,8 +2,13 @@ package permission
 
 import (
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 )
+
+// changesDir finds what changes the directory in the text of a script.
+var changesDir = regexp.MustCompile(`\b(cd|pushd|popd)\b`)
 
 // setsHome notices assignments that change what ~ and cd mean.
 func (w *walker) setsHome(a word) {
@@ -11,6 +16,18 @@ func (w *walker) setsHome(a word) {
 	switch strings.TrimSuffix(name, "+") {
 	case "HOME", "CDPATH", "PWD", "OLDPWD":
 		w.fault("the command changes %s, and with it what ~ and cd mean", name)
+	}
+}
+
+// setters are the builtins that set the variables they are given by name.
+var setters = set("read mapfile readarray getopts printf unset wait")
+
+// setsHomeByName notices builtins that set what ~ and cd mean.
+func (w *walker) setsHomeByName(c command) {
+	if setters[c.name()] {
+		for _, a := range c.words[1:] {
+			w.setsHome(plainWord(strings.TrimPrefix(a.text, "-v")))
+		}
 	}
 }
 
@@ -23,6 +40,12 @@ func (w *walker) moved(p *part, dirs cwd) flow {
 	switch words[0].text {
 	case "pushd", "popd", "source", ".", "eval":
 		return stay(cwd{""})
+	case "trap":
+		// The handler may run before any later command.
+		if slices.ContainsFunc(words[1:], func(a word) bool { return changesDir.MatchString(a.text) }) {
+			return stay(cwd{""})
+		}
+		return stay(dirs)
 	case "cd":
 	default:
 		return stay(dirs)

@@ -51,7 +51,7 @@ func (s *Set) Decide(c Call) (d Decision) {
 	d = e.decision()
 	if d.Effect == Ask && len(e.faults) == 0 && !e.anyFinal() {
 		d.SuggestedPatterns = e.suggestions()
-		d.SuggestTogether = len(d.SuggestedPatterns) > 0 && e.together()
+		d.SuggestTogether = len(d.SuggestedPatterns) > 1 && e.together()
 	}
 	return d
 }

@@ -62,19 +62,29 @@ func (w *walker) gitRun(p *part, dirs cwd) {
 			}
 			w.joined(p, args, cwd{""})
 		}
-	case "rebase", "filter-branch", "difftool":
-		for i, a := range args {
-			value, attached := strings.CutPrefix(a.text, "--exec=")
-			switch {
-			case attached:
-				w.nestedScript(p, plainWord(value), dirs)
-			case strings.HasPrefix(a.text, "-") && i+1 < len(args):
-				if strings.HasSuffix(a.text, "-filter") || a.text == "-x" || a.text == "--exec" || a.text == "--extcmd" {
-					w.nestedScript(p, args[i+1], dirs)
-				}
+	case "filter-branch":
+		for i, a := range args[:len(args)-1] {
+			if strings.HasSuffix(a.text, "-filter") {
+				w.nestedScript(p, args[i+1], dirs)
 			}
 		}
+	default:
+		if table, ok := gitTables[rest.words[1].text]; ok {
+			w.optionRuns(p, table.read(args), dirs)
+		}
 	}
+}
+
+// optionRuns finds the commands that options name. The program itself does
+// other things, too, so that it does not count as a wrapper.
+func (w *walker) optionRuns(p *part, r reading, dirs cwd) {
+	wraps := p.wraps
+	for _, o := range r.opts {
+		if o.use == useRuns && o.given {
+			w.nestedScript(p, o.value, dirs)
+		}
+	}
+	p.wraps = wraps
 }
 
 // fillsIn are the wrappers that put what they find in place of {}.

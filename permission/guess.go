@@ -11,26 +11,18 @@ import (
 var manyOptions = set(`cp mv install ln rsync scp sort uniq tar bsdtar zip 7z split csplit openssl gpg vi vim view nvim nano emacs ed
 	ex code shuf iconv xxd awk gawk mawk nawk jq yq gzip bzip2 xz zstd patch dd`)
 
-// findTouches: -delete writes below the starting points, -fprint and its kin
-// write the file they name.
-func (s *script) findTouches(args []word, dirs cwd) []touch {
+// findTouches: -delete writes below the starting points.
+func (s *script) findTouches(r reading, dirs cwd) []touch {
+	if !r.has("delete") {
+		return nil
+	}
 	var out []touch
-	for i, a := range args {
-		switch {
-		case a.text == "-delete":
-			for _, o := range args[:slices.IndexFunc(args, func(a word) bool { return strings.HasPrefix(a.text, "-") })] {
-				out = append(out, s.touch(o, dirs, true, true, false)...)
-			}
-			if strings.HasPrefix(args[0].text, "-") {
-				out = append(out, s.touch(plainWord("."), dirs, true, true, false)...)
-			}
-		case strings.HasPrefix(a.text, "-fprint") || a.text == "-fls":
-			if i+1 < len(args) {
-				out = append(out, s.touch(args[i+1], dirs, true, false, false)...)
-			}
-		case a.text == "-files0-from" && i+1 < len(args):
-			out = append(out, s.touch(args[i+1], dirs, false, false, false)...)
-		}
+	starts := slices.DeleteFunc(slices.Clone(r.operands), func(a word) bool { return strings.Contains("(!),", a.text) })
+	if len(starts) == 0 {
+		starts = []word{plainWord(".")}
+	}
+	for _, o := range starts {
+		out = append(out, s.touch(o, dirs, true, true, false)...)
 	}
 	return out
 }
@@ -57,7 +49,8 @@ const maxGuesses = 200
 func (s *script) guesses(args []word, dirs cwd) []touch {
 	var out []touch
 	for i, a := range args {
-		if i == maxGuesses {
+		if i == maxGuesses || strings.HasPrefix(foldString(a.text), "file:") && strings.ContainsAny(a.text, "{[") {
+			// Too many to look at, or a URL that curl multiplies.
 			any := target{shown: "…", glob: sequence{{op: opDeep}}, loose: true}
 			return append(out, touch{false, any}, touch{true, any})
 		}
@@ -78,14 +71,17 @@ func (s *script) guesses(args []word, dirs cwd) []touch {
 // follows = @ : or a comma, what is glued to an option's letter, the path of a
 // file URL, and in a short script its words.
 func fileNames(arg string) []string {
-	if words := strings.FieldsFunc(arg, func(r rune) bool { return strings.ContainsRune(" \t\n;", r) }); len(words) > 1 {
-		var out []string
-		for _, f := range words[:min(len(words), 20)] {
+	if words := strings.FieldsFunc(arg, func(r rune) bool { return strings.ContainsRune(" \t\n;\"'<>(){}|`", r) }); len(words) > 1 || len(words) == 1 && words[0] != arg {
+		out := []string{arg}
+		for _, f := range words[:min(len(words), 40)] {
 			out = append(out, fileNames(f)...)
 		}
 		return out
 	}
 	out := []string{arg, afterAny(arg, "=@:"), afterAny(arg, ",")}
+	if at := strings.IndexAny(arg, "rwRW"); at >= 0 && strings.Trim(arg[:at], "0123456789,$") == "" {
+		out = append(out, arg[at+1:]) // what sed's r and w name
+	}
 	if len(arg) > 2 && arg[0] == '-' && arg[1] != '-' {
 		for at := 2; at < min(len(arg), 6); at++ {
 			out = append(out, strings.ToValidUTF8(arg[at:], ""))
@@ -107,7 +103,7 @@ func fileURL(rest string) string {
 	if plain, err := url.PathUnescape(rest); err == nil {
 		rest = plain
 	}
-	return strings.NewReplacer("{", "", "}", "", "[", "", "]", "").Replace(rest)
+	return rest
 }
 
 func afterAny(s, cut string) string {

@@ -6,82 +6,13 @@ import (
 	"strings"
 )
 
-// flagSet lists a program's flags that execute or write. A wildcard rule for
-// the program does not cover them.
-type flagSet struct {
-	// long names, without dashes; abbreviations count, as GNU programs accept
-	// them.
-	long []string
-	// short letters, found in clusters too.
-	short string
-	// valued are short letters that swallow the rest of their cluster.
-	valued string
-	// single: long names take one dash and are never abbreviated (find, go).
-	single bool
-}
-
-var hazardFlags = map[string]flagSet{
-	"find": {single: true, long: []string{"exec", "execdir", "ok", "okdir", "delete", "fprint", "fprint0", "fprintf", "fls"}},
-	"rg":   {long: []string{"pre", "hostname-bin", "search-zip"}, short: "z", valued: "ABCEMTdefgjmrt"},
-	"sed":  {long: []string{"in-place", "file"}, short: "if", valued: "el"},
-	"sort": {long: []string{"output", "compress-program"}, short: "o", valued: "ktST"},
-	"tar": {long: []string{"to-command", "use-compress-program", "checkpoint-action", "rmt-command", "rsh-command",
-		"info-script", "new-volume-script"}, short: "IF", valued: "fbCTXHVLNKg"},
-	"man":     {long: []string{"html", "pager", "preprocessor"}, short: "HP", valued: "CLMSeEmprRsT"},
-	"go":      {single: true, long: []string{"exec", "toolexec", "vettool"}},
-	"printf":  {short: "v"},
-	"test":    {short: "v"},
-	"[":       {short: "v"},
-	"base64":  {long: []string{"output"}, short: "o", valued: "wib"},
-	"openssl": {single: true, long: []string{"out", "writerand", "engine", "provider"}},
-	"curl": {long: []string{"output", "output-dir", "remote-name", "remote-name-all", "remote-header-name", "config",
-		"upload-file", "cookie-jar", "dump-header", "trace", "trace-ascii", "stderr", "libcurl", "etag-save", "hsts",
-		"alt-svc"}, short: "oOKTcDJ", valued: "AbCdeEFhHmPQrtuUwxXyYz"},
-	"wget": {long: []string{"output-document", "output-file", "append-output", "directory-prefix", "execute",
-		"use-askpass", "save-cookies", "config"}, short: "OoaPe", valued: "iBtTwQUDARlIX"},
-	"rsync":     {long: []string{"rsh", "rsync-path", "log-file"}, short: "e", valued: "fTBM"},
-	"scp":       {short: "SoF", valued: "ciJlPXD"},
-	"zip":       {long: []string{"unzip-command", "test"}, short: "T", valued: "bntPsi"},
-	"split":     {long: []string{"filter"}, valued: "abCln"},
-	"bat":       {long: []string{"pager"}},
-	"fd":        {long: []string{"exec", "exec-batch"}, short: "xX", valued: "dcEjSC"},
-	"mapfile":   {short: "C", valued: "dnOsuc"},
-	"readarray": {short: "C", valued: "dnOsuc"},
-	"compgen":   {short: "CWF", valued: "oAGPSX"},
-	"complete":  {short: "CWF", valued: "oAGPSX"},
-	"bind":      {short: "xf", valued: "mqur"},
-	"tree":      {short: "o", valued: "LPI"},
-	"yq":        {long: []string{"inplace"}, short: "i"},
-	"less":      {long: []string{"log-file", "LOG-FILE"}, short: "oOkT", valued: "bDhjpPtxyz"},
-}
-
-// sameFlags are other names of a program in the table.
-var sameFlags = map[string]string{
-	"gsed": "sed", "gtar": "tar", "bsdtar": "tar", "gfind": "find", "bfind": "find", "gsort": "sort", "fdfind": "fd",
-	"gawk": "awk", "mawk": "awk", "nawk": "awk", "original-awk": "awk", "busybox-awk": "awk", "base32": "base64",
-	"basenc": "base64", "gbase64": "base64", "ripgrep": "rg",
-}
-
-// gitFlags are the flags of git's subcommands that execute or write.
-var gitFlags = flagSet{long: []string{"output", "output-directory", "open-files-in-pager", "upload-pack", "receive-pack", "exec",
-	"ext-diff", "extcmd", "template", "config", "index-output", "export-marks", "separate-git-dir"}, short: "O"}
-
-// gitValued are, by subcommand, the letters that swallow the rest of their
-// cluster; where none is known, every letter is looked at.
-var gitValued = map[string]string{"diff": "SGLU", "log": "SGLU", "show": "SGLU", "diff-tree": "SGLU", "diff-index": "SGLU",
-	"diff-files": "SGLU", "reflog": "SGLU", "whatchanged": "SGLU", "stash": "SGLUm", "grep": "eABCmf", "rebase": "sXC",
-	"clone": "obj", "difftool": "tSGLU", "push": "o", "pull": "sX", "fetch": "jo"}
-
-// gitOpen are the subcommands for which an unknown word could be such a flag.
-var gitOpen = []string{"diff", "log", "show", "grep", "fetch", "pull", "push", "clone", "ls-remote", "format-patch",
-	"archive", "rebase", "difftool", "diff-tree", "diff-index", "diff-files", "reflog", "whatchanged", "shortlog",
-	"range-diff", "fetch-pack", "send-pack", "stash"}
-
-// gitRunners are the subcommands that run what follows.
-var gitRunners = map[string]bool{"bisect": true, "submodule": true, "filter-branch": true, "difftool": true, "mergetool": true}
-
 // gitAlways are subcommands no wildcard covers.
-var gitAlways = set("shell daemon instaweb web--browse send-email cvsserver filter-branch credential upload-archive hook fast-import")
+var gitAlways = set(`shell daemon instaweb web--browse send-email cvsserver filter-branch credential upload-archive upload-pack receive-pack
+	hook fast-import remote-ext remote-fd p4 quiltimport archimport imap-send cvsimport cvsexportcommit http-backend gui citool`)
+
+// gitStrategies are the ways of merging that git brings along; another name is
+// a program.
+var gitStrategies = set("ours octopus recursive resolve subtree ort")
 
 // gitRemotes are the subcommands that take the address of a repository.
 var gitRemotes = set("clone fetch pull push ls-remote remote submodule archive fetch-pack send-pack subtree")
@@ -100,10 +31,7 @@ var nameBuiltins = map[string]bool{
 // hazardOf says why a wildcard rule does not cover the command, "" when it
 // does.
 func hazardOf(c command) string {
-	name := c.name()
-	if other, ok := sameFlags[name]; ok {
-		name = other
-	}
+	name := tableName(c.name())
 	for _, w := range c.words[1:] {
 		if nameBuiltins[name] && strings.ContainsAny(w.text, "[") && strings.ContainsAny(w.text, "$`") {
 			return name + " evaluates the subscript it is given"
@@ -116,22 +44,26 @@ func hazardOf(c command) string {
 		return "xargs runs a command on input that is not known yet"
 	case "git":
 		return gitHazard(c)
-	case "sed":
-		if reason := sedHazard(c); reason != "" {
-			return reason
-		}
-	case "tar":
-		if len(c.words) > 1 && !strings.HasPrefix(c.words[1].text, "-") && strings.ContainsAny(c.words[1].text, "IF") {
-			return "tar runs a program with this flag"
-		}
+	case "go":
+		return goHazard(c)
 	case "printf", "test", "[":
 		return builtinHazard(name, c)
 	}
-	flags, ok := hazardFlags[name]
+	table, ok := programs[name]
 	if !ok {
 		return ""
 	}
-	return flags.find(name, c.words[1:], flags.single)
+	r := table.read(c.words[1:])
+	if reason := table.hazard(name, r); reason != "" {
+		return reason
+	}
+	if name == "sed" && sedHazard(r) {
+		return "this sed script may execute commands or touch files (the e, w and r commands and flags)"
+	}
+	if check, ok := valueChecks[name]; ok {
+		return check(r, c)
+	}
+	return ""
 }
 
 func builtinHazard(name string, c command) string {
@@ -149,71 +81,18 @@ func builtinHazard(name string, c command) string {
 	return ""
 }
 
-// find looks for one of the flags, or for a word that could become one. anyway
-// keeps looking after --.
-func (f flagSet) find(program string, words []word, anyway bool) string {
-	for _, w := range words {
-		if w.text == "--" && !anyway {
-			return ""
-		}
-		if w.open {
-			return "a word of this " + program + " command is only known at run time and could be a flag that executes or writes"
-		}
-		if f.has(w.text) {
-			return program + " executes or writes with the flag " + w.text
-		}
-	}
-	return ""
-}
-
-func (f flagSet) has(arg string) bool {
-	if len(arg) < 2 || arg[0] != '-' {
-		return false
-	}
-	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-	name = strings.TrimRight(name, string(opaqueMark))
-	if f.single {
-		return slices.Contains(f.long, name)
-	}
-	if strings.HasPrefix(arg, "--") {
-		return name != "" && slices.ContainsFunc(f.long, func(l string) bool { return strings.HasPrefix(l, name) })
-	}
-	for _, r := range arg[1:] {
-		if strings.ContainsRune(f.short, r) {
-			return true
-		}
-		if strings.ContainsRune(f.valued, r) {
-			return false
-		}
-	}
-	return false
-}
-
-// gitGlobals are git's options before the subcommand; true: takes a value as
-// the next word.
-var gitGlobals = map[string]bool{
-	"-c": true, "-C": true, "--git-dir": true, "--work-tree": true, "--namespace": true, "--super-prefix": true,
-	"--config-env": true, "--exec-path": false, "--attr-source": true, "--list-cmds": false,
-	"--shallow-file": true,
-}
-
-var gitHarmless = map[string]bool{"--no-pager": true, "-P": true, "--no-optional-locks": true, "--literal-pathspecs": true}
+// gitGlobals are git's options before the subcommand. Only the harmless ones
+// are listed as such.
+var gitGlobals = newOptions(usage{ordered: true, ok: `P --no-pager --no-optional-locks --literal-pathspecs`, moves: `C:`,
+	runs: `c: --git-dir= --work-tree= --namespace= --super-prefix= --config-env= --exec-path? --attr-source= --list-cmds? --shallow-file=`})
 
 // gitWords skips the global options. harmless tells whether only harmless ones
 // were there.
 func gitWords(c command) (rest command, skipped int, harmless bool) {
-	harmless = true
-	i := 1
-	for i < len(c.words) && strings.HasPrefix(c.words[i].text, "-") {
-		text := c.words[i].text
-		harmless = harmless && gitHarmless[text]
-		i++
-		if gitGlobals[text] && i < len(c.words) {
-			i++
-		}
-	}
-	words := append([]word{c.words[0]}, c.words[i:]...)
-	return command{assigns: c.assigns, words: words}, i - 1, harmless
+	r := gitGlobals.read(c.words[1:])
+	harmless = !slices.ContainsFunc(r.opts, func(o option) bool { return o.use != useNothing || o.text == "--no-pager=" })
+	rest = command{assigns: c.assigns, words: append([]word{c.words[0]}, r.rest...)}
+	return rest, len(c.words) - len(rest.words), harmless
 }
 
 func gitHazard(c command) string {
@@ -224,8 +103,7 @@ func gitHazard(c command) string {
 	if len(rest.words) < 2 {
 		return ""
 	}
-	sub := rest.words[1].text
-	args := rest.words[2:]
+	sub, args := rest.words[1].text, rest.words[2:]
 	if gitAlways[sub] {
 		return "git " + sub + " can run any program"
 	}
@@ -237,31 +115,33 @@ func gitHazard(c command) string {
 			return "this git setting names a program that git runs"
 		}
 	}
-	if gitRunners[sub] && len(args) > 0 && slices.ContainsFunc(args, func(w word) bool { return w.text == "run" || w.text == "foreach" || strings.HasPrefix(w.text, "-") }) {
+	if reason := gitRuns(sub, args); reason != "" {
+		return reason
+	}
+	table, ok := gitTables[sub]
+	if !ok {
+		return ""
+	}
+	r := table.read(args)
+	r.opts = slices.DeleteFunc(r.opts, func(o option) bool {
+		return (o.name == "strategy" || o.name == "s") && gitStrategies[o.value.text]
+	})
+	return table.hazard("git "+sub, r)
+}
+
+// gitRuns finds the subcommands that run or write what their operands say.
+func gitRuns(sub string, args []word) string {
+	given := func(words ...string) bool {
+		return slices.ContainsFunc(args, func(a word) bool { return slices.Contains(words, a.text) })
+	}
+	switch {
+	case sub == "bisect" && given("run"), sub == "submodule" && given("foreach"):
 		return "git " + sub + " runs the commands it is given"
+	case sub == "bundle" && given("create"):
+		return "git bundle create writes a file"
+	case sub == "maintenance" && given("start", "register"):
+		return "git maintenance starts programs later, by itself"
+	default:
+		return ""
 	}
-	extra := gitFlags
-	extra.valued = gitValued[sub]
-	switch sub {
-	case "rebase":
-		extra.short += "x"
-	case "clone":
-		extra.short += "uc"
-	case "archive", "format-patch":
-		extra.short += "o"
-	case "bundle":
-		if len(args) > 0 && args[0].text == "create" {
-			return "git bundle create writes a file"
-		}
-	case "checkout-index":
-		extra.long = append(slices.Clone(extra.long), "prefix")
-	case "difftool":
-		extra.short += "x"
-	case "commit", "add", "checkout", "switch", "merge", "tag", "config":
-		extra = flagSet{long: []string{"exec"}}
-	}
-	if !slices.Contains(gitOpen, sub) {
-		args = slices.DeleteFunc(slices.Clone(args), func(w word) bool { return w.open })
-	}
-	return extra.find("git "+sub, args, false)
 }

@@ -31,7 +31,7 @@ func (w *walker) hintsIn(p *part, words []word) {
 
 func (w *walker) hint(p *part, text string) {
 	found := &script{places: w.places}
-	found.suspect(strings.NewReplacer("=", " ", "!", " ", "$", " ").Replace(text))
+	found.suspect(strings.NewReplacer("=", " ", "!", " ", "$", " ", ":", " ").Replace(text))
 	for _, c := range found.suspects[:min(len(found.suspects), maxHints)] {
 		for i := range c.words[:min(len(c.words), maxHints)] {
 			p.inner = append(p.inner, c.from(i))

@@ -33,19 +33,15 @@ var fileUses = map[string]fileUse{
 	"cp": {lastWritten: true, treeFlags: "rRa"}, "mv": {lastWritten: true, removes: true, tree: true},
 	"install": {lastWritten: true}, "ln": {lastWritten: true}, "rsync": {lastWritten: true, treeFlags: "ra"},
 	"scp": {lastWritten: true, treeFlags: "r"}, "link": {lastWritten: true},
-	"grep": grepUse, "egrep": grepUse, "fgrep": grepUse, "zgrep": grepUse, "ugrep": grepUse,
-	"rg": treeGrep, "ag": treeGrep, "ack": treeGrep, "ripgrep": treeGrep,
-	"sed": {reads: true, skip: 1, unless: "ef"}, "awk": awkUse, "gawk": awkUse, "mawk": awkUse, "nawk": awkUse,
+	"grep": {reads: true, skip: 1, unless: "ef", treeFlags: "rR", here: true},
+	"rg":   treeGrep, "ag": treeGrep, "ack": treeGrep,
+	"sed": {reads: true, skip: 1, unless: "ef"}, "awk": {reads: true, skip: 1, unless: "f"},
 	"jq": {reads: true, skip: 1, unless: "f"}, "yq": {reads: true, skip: 1},
-	"tar": {reads: true, tree: true}, "zip": {reads: true, tree: true}, "7z": {reads: true, tree: true}, "bsdtar": {reads: true, tree: true},
+	"tar": {reads: true, tree: true}, "zip": {reads: true, tree: true}, "7z": {reads: true, tree: true},
 	"diff": {reads: true, treeFlags: "r"}, "dd": {}, "patch": {writes: true},
 }
 
-var (
-	grepUse  = fileUse{reads: true, skip: 1, unless: "ef", treeFlags: "rR", here: true}
-	treeGrep = fileUse{reads: true, skip: 1, unless: "ef", tree: true, here: true}
-	awkUse   = fileUse{reads: true, skip: 1, unless: "f"}
-)
+var treeGrep = fileUse{reads: true, skip: 1, unless: "ef", tree: true, here: true}
 
 // readers read every operand.
 var readers = set(`cat tac head tail less more most bat batcat nl od xxd hexdump hd strings base64 base32 basenc md5sum
@@ -65,6 +61,10 @@ type touchKey struct {
 	tilde, sure, write, spread, loose bool
 }
 
+// noOptions reads the arguments of programs whose options are not known: what
+// begins with a dash is an option without a value.
+var noOptions = newOptions(usage{})
+
 // touched lists the files a command opens by itself, as far as its words say.
 func (s *script) touched(c command, dirs cwd) []touch {
 	if len(c.words) == 0 {
@@ -72,51 +72,128 @@ func (s *script) touched(c command, dirs cwd) []touch {
 	}
 	s.opened = map[touchKey]bool{}
 	name, args := c.name(), c.words[1:]
-	use, known := fileUses[name]
-	switch {
-	case name == "git":
+	if name == "git" {
 		return s.gitTouches(c, dirs)
-	case name == "find" || name == "gfind" || name == "bfind":
-		return s.findTouches(args, dirs)
-	case name == "dd":
-		return s.ddTouches(args, dirs)
-	case name == "curl" || name == "wget":
-		return append(s.attached(args, dirs), s.guesses(args, dirs)...)
+	}
+	table, tabled := programs[tableName(name)]
+	if !tabled {
+		table = noOptions
+	}
+	r := table.read(args)
+	dirs = movedBy(r, dirs)
+	out := s.optionTouches(r, dirs)
+	use, known := fileUses[tableName(name)]
+	switch tableName(name) {
+	case "find":
+		return append(out, s.findTouches(r, dirs)...)
+	case "dd":
+		return append(out, s.ddTouches(args, dirs)...)
+	case "tar":
+		out = append(out, s.tarTouches(r, dirs)...)
+	case "curl", "wget":
+		return slices.Concat(out, s.attached(args, dirs), s.guesses(args, dirs))
+	}
+	switch {
 	case readers[name]:
 		use = fileUse{reads: true}
-	case !known:
-		if quiet[name] {
-			return nil
-		}
-		return s.guesses(args, dirs)
+	case known:
+	case quiet[name]:
+		return out
+	default:
+		return append(out, s.guesses(args, dirs)...)
 	}
-	out := s.operandTouches(use, name, args, dirs)
-	if manyOptions[name] || name == "sed" && sedHazard(c) != "" {
+	out = append(out, s.operandTouches(use, name, r, dirs)...)
+	if manyOptions[tableName(name)] || manyOptions[name] || name == "sed" && (r.has("f", "file") || sedHazard(r)) {
 		out = append(out, s.guesses(args, dirs)...)
 	}
 	return out
 }
 
+// optionTouches are the files that options name. What an option executes may
+// be a file too, and so may the value of one that is not known: both are
+// guesses.
+func (s *script) optionTouches(r reading, dirs cwd) []touch {
+	var out []touch
+	for _, o := range r.opts {
+		values := o.list
+		if o.given {
+			values = append([]word{o.value}, values...)
+		}
+		for _, v := range values {
+			v.tilde = v.tilde || strings.HasPrefix(v.text, "~")
+			switch o.use {
+			case useReads, useSends:
+				out = append(out, s.touch(v, dirs, false, false, false)...)
+			case useWrites:
+				out = append(out, s.touch(v, dirs, true, false, false)...)
+			case useRuns, useLoads, useUnknown:
+				out = append(out, s.guesses([]word{v}, dirs)...)
+			case useNothing, useMoves:
+			}
+		}
+	}
+	return append(out, s.gluedTouches(r, dirs)...)
+}
+
+// gluedTouches guess at what is glued to a letter that is not known.
+func (s *script) gluedTouches(r reading, dirs cwd) []touch {
+	var out []touch
+	for _, o := range r.opts {
+		if o.use != useUnknown || len(o.text) < 3 || o.text[1] == '-' || strings.ContainsRune(o.text, opaqueMark) {
+			continue
+		}
+		if at := strings.Index(o.text, o.name); at > 0 && at+len(o.name) < len(o.text) {
+			out = append(out, s.guesses([]word{plainWord(o.text[at+len(o.name):])}, dirs)...)
+		}
+	}
+	return out
+}
+
+// movedBy is where a program works that is told a directory.
+func movedBy(r reading, dirs cwd) cwd {
+	for _, o := range r.opts {
+		if o.use != useMoves || !o.given {
+			continue
+		}
+		if !o.value.sure() || o.value.text == "" || strings.HasPrefix(o.value.text, "~") {
+			return cwd{""}
+		}
+		var moved cwd
+		for _, dir := range dirs {
+			switch {
+			case path.IsAbs(o.value.text):
+				moved = moved.plus(cwd{path.Clean(o.value.text)})
+			case dir == "":
+				return cwd{""}
+			default:
+				moved = moved.plus(cwd{path.Join(dir, o.value.text)})
+			}
+		}
+		dirs = moved
+	}
+	return dirs
+}
+
 // operandTouches applies a program's use to its operands.
-func (s *script) operandTouches(use fileUse, name string, args []word, dirs cwd) []touch {
-	operands, flags := splitOperands(args)
-	spread := use.tree || hasFlag(flags, use.treeFlags, "recursive")
-	if slices.ContainsFunc(args, func(f word) bool {
-		return f.text == "recurse" || f.text == "-drecurse" || f.text == "--directories=recurse" || f.text == "--archive"
+func (s *script) operandTouches(use fileUse, name string, r reading, dirs cwd) []touch {
+	operands := r.operands
+	spread := use.tree || r.hasAny(use.treeFlags) || use.treeFlags != "" && r.has("recursive", "dereference-recursive", "archive")
+	if slices.ContainsFunc(r.opts, func(o option) bool {
+		return (o.name == "d" || o.name == "directories") && o.value.text != "" && strings.HasPrefix("recurse", o.value.text)
 	}) {
 		spread = true
 	}
-	if use.skip > 0 && !hasFlag(flags, use.unless, "regexp") && !hasFlag(flags, "", "expression") && !hasFlag(flags, "", "file") {
+	if use.skip > 0 && !r.hasAny(use.unless) && !r.has("regexp", "expression", "file", "from-file") {
 		operands = operands[min(use.skip, len(operands)):]
 	}
-	out := s.flagValues(flags, dirs, use.writes)
+	var out []touch
 	if use.here && spread && len(operands) == 0 {
 		operands = []word{plainWord(".")}
 	}
 	if use.lastWritten {
-		return append(out, s.copyTouches(use, name, operands, args, dirs, spread)...)
+		return append(out, s.copyTouches(use, name, r, dirs, spread)...)
 	}
-	inPlace := name == "sed" && (hasFlag(flags, "i", "in-place"))
+	inPlace := r.has("in-place") || name == "sed" && r.has("i")
 	for _, o := range operands {
 		if use.reads {
 			out = append(out, s.touch(o, dirs, false, spread, false)...)
@@ -131,22 +208,40 @@ func (s *script) operandTouches(use fileUse, name string, args []word, dirs cwd)
 	return out
 }
 
-// copyTouches: sources are read, the target is written, and so is a source's
-// name inside the target when that is a directory.
-func (s *script) copyTouches(use fileUse, name string, operands, args []word, dirs cwd, spread bool) []touch {
+// hasAny reports whether one of the letters was given.
+func (r reading) hasAny(letters string) bool {
+	return slices.ContainsFunc(r.opts, func(o option) bool { return len(o.name) == 1 && strings.Contains(letters, o.name) })
+}
+
+// tarTouches: creating reads the operands and writes the archive, extracting
+// reads the archive and writes below the directory.
+func (s *script) tarTouches(r reading, dirs cwd) []touch {
+	creates := r.has("c", "r", "u", "A", "create", "append", "update", "catenate", "concatenate", "delete")
+	extracts := r.has("x", "extract", "get")
 	var out []touch
-	sources, targets := operands, []word(nil)
-	for i, a := range args {
-		value, attached := strings.CutPrefix(a.text, "--target-directory=")
-		switch {
-		case attached:
-			targets = append(targets, plainWord(value))
-		case (a.text == "-t" || a.text == "--target-directory") && i+1 < len(args):
-			targets = append(targets, args[i+1])
+	for _, o := range r.opts {
+		if (o.name == "f" || o.name == "file") && o.given {
+			out = append(out, s.touch(o.value, dirs, creates, false, false)...)
 		}
 	}
-	if targets == nil && len(operands) > 1 {
-		sources, targets = operands[:len(operands)-1], operands[len(operands)-1:]
+	if extracts {
+		out = append(out, s.touch(plainWord("."), dirs, true, true, false)...)
+	}
+	return out
+}
+
+// copyTouches: sources are read, the target is written, and so is a source's
+// name inside the target when that is a directory.
+func (s *script) copyTouches(use fileUse, name string, r reading, dirs cwd, spread bool) []touch {
+	var out []touch
+	sources, targets := r.operands, []word(nil)
+	for _, o := range r.opts {
+		if (o.name == "t" || o.name == "target-directory") && o.given && name != "rsync" {
+			targets = append(targets, o.value)
+		}
+	}
+	if n := len(sources) - 1; targets == nil && n > 0 {
+		sources, targets = sources[:n], sources[n:]
 	}
 	for _, src := range sources {
 		out = append(out, s.touch(src, dirs, false, spread, false)...)
@@ -190,123 +285,18 @@ func (s *script) touch(o word, dirs cwd, write, spread, loose bool) []touch {
 	return out
 }
 
-func splitOperands(args []word) (operands, flags []word) {
-	for i, a := range args {
-		if a.text == "--" {
-			return append(operands, args[i+1:]...), flags
-		}
-		if len(a.text) > 1 && a.text[0] == '-' {
-			flags = append(flags, a)
-		} else {
-			operands = append(operands, a)
-		}
-	}
-	return operands, flags
-}
-
-func hasFlag(flags []word, letters, long string) bool {
-	for _, f := range flags {
-		name, isLong := strings.CutPrefix(f.text, "--")
-		if isLong {
-			name, _, _ = strings.Cut(name, "=")
-			if len(name) > 2 && strings.HasPrefix(long, name) || name == "dereference-recursive" && long == "recursive" {
-				return true
-			}
-			continue
-		}
-		if letters != "" && strings.ContainsAny(f.text[1:], letters) {
-			return true
-		}
-	}
-	return false
-}
-
-// flagValues are the values glued to options; whether they are files is a
-// guess, so they can make a call ask and not deny it.
-func (s *script) flagValues(flags []word, dirs cwd, write bool) []touch {
-	var out []touch
-	for _, f := range flags {
-		value := ""
-		if name, v, ok := strings.Cut(f.text, "="); ok && name != "--exclude" && name != "--exclude-dir" && name != "--include" && name != "--glob" {
-			value = v
-		} else if !ok && f.text[1] != '-' && len(f.text) > 2 {
-			value = f.text[2:]
-		}
-		if value == "" || strings.ContainsRune(value, opaqueMark) {
-			continue
-		}
-		w := plainWord(value)
-		w.tilde = strings.HasPrefix(value, "~")
-		out = append(out, s.touch(w, dirs, write, false, true)...)
-	}
-	return out
-}
-
-// attached finds files behind @, file:// and data flags (curl -d @file).
+// attached finds files behind @, < and file:// in the values of curl.
 func (s *script) attached(args []word, dirs cwd) []touch {
 	var out []touch
-	for i, a := range args {
+	for _, a := range args {
 		text := a.text
 		if _, after, ok := strings.Cut(text, "file://"); ok {
 			out = append(out, s.touch(plainWord(after), dirs, false, false, false)...)
 		}
 		if at := strings.IndexAny(text, "@<"); at >= 0 && (at == 0 || text[at-1] == '=' || strings.HasPrefix(text, "-")) && at+1 < len(text) {
 			file, _, _ := strings.Cut(text[at+1:], ";")
-			out = append(out, s.touch(plainWord(file), dirs, false, false, false)...)
-		}
-		if i == 0 {
-			continue
-		}
-		switch args[i-1].text {
-		case "-T", "--upload-file", "-K", "--config", "--post-file", "--body-file", "-i", "-b", "--cookie", "--netrc-file", "-E", "--cert", "--key":
-			out = append(out, s.touch(a, dirs, false, false, false)...)
-		case "-o", "--output", "-O", "--output-document", "-c", "--cookie-jar", "-D", "--dump-header":
-			out = append(out, s.touch(a, dirs, true, false, false)...)
-		}
-	}
-	_, flags := splitOperands(args)
-	return append(out, s.flagValues(flags, dirs, true)...)
-}
-
-// gitTouches: show, diff, blame and the like print files; checkout, mv and rm
-// change them.
-func (s *script) gitTouches(c command, dirs cwd) []touch {
-	rest, _, _ := gitWords(c)
-	if len(rest.words) < 2 {
-		return nil
-	}
-	sub := rest.words[1].text
-	operands, _ := splitOperands(rest.words[2:])
-	if slices.Contains(rest.texts(), "--") {
-		_, after, _ := cutWord(rest.words[2:], "--")
-		operands = append(operands, after...)
-	}
-	read := slices.Contains([]string{"show", "diff", "log", "blame", "annotate", "cat-file", "grep", "hash-object", "archive",
-		"diff-tree", "diff-index", "diff-files", "apply", "am", "whatchanged"}, sub)
-	write := slices.Contains([]string{"checkout", "restore", "mv", "rm", "clean"}, sub)
-	out := s.optionGuesses(rest.words[2:], dirs)
-	if sub == "grep" && len(operands) < 2 {
-		return append(out, s.touch(plainWord("."), dirs, false, true, false)...)
-	}
-	for _, o := range operands {
-		if read {
-			out = append(out, s.touch(o, dirs, false, sub == "grep", false)...)
-			if _, file, ok := strings.Cut(o.text, ":"); ok && file != "" {
-				out = append(out, s.touch(plainWord(file), dirs, false, false, false)...)
-			}
-		}
-		if write {
-			// A branch may have the name; only what it may be is known.
-			out = append(out, s.touch(o, dirs, true, false, sub == "checkout")...)
+			out = append(out, s.touch(plainWord(strings.Trim(file, `"`)), dirs, false, false, false)...)
 		}
 	}
 	return out
-}
-
-func cutWord(words []word, at string) (before, after []word, found bool) {
-	i := slices.IndexFunc(words, func(a word) bool { return a.text == at })
-	if i < 0 {
-		return words, nil, false
-	}
-	return words[:i], words[i+1:], true
 }

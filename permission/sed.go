@@ -2,32 +2,20 @@ package permission
 
 import "strings"
 
-// sedHazard reads the scripts of a sed command and says whether one of them
-// could execute or write. Anything not recognised as harmless counts.
-func sedHazard(c command) string {
-	const reason = "this sed script may execute commands or touch files (the e, w and r commands and flags)"
-	opts, operands := sedOptions.walk(c.words[1:])
+// sedHazard reports whether one of the scripts of a sed command could execute
+// or write. Anything not recognised as harmless counts.
+func sedHazard(r reading) bool {
 	given := false
-	for _, o := range opts {
-		switch o.name {
-		case "e", "expression":
+	for _, o := range r.opts {
+		if o.name == "e" || o.name == "expression" {
 			given = true
-			if !harmlessSed(o.value) {
-				return reason
+			if !harmlessSed(o.value.text) {
+				return true
 			}
-		case "":
-			return "sed has an option here that is not known"
 		}
 	}
-	if !given && len(operands) > 0 && !harmlessSed(operands[0].text) {
-		return reason
-	}
-	return ""
+	return !given && len(r.operands) > 0 && !harmlessSed(r.operands[0].text)
 }
-
-var sedOptions = optionSpec{flags: "nEruszibh", values: "efl", optional: "i",
-	long: []string{"expression=", "file=", "line-length=", "quiet", "silent", "debug", "follow-symlinks", "in-place", "posix",
-		"regexp-extended", "separate", "sandbox", "unbuffered", "null-data", "zero-terminated", "help", "version"}}
 
 // harmlessSed accepts scripts made of addresses and the commands that only
 // print, delete and substitute.

@@ -213,7 +213,10 @@ func (b *wordBuilder) parts(parts []syntax.WordPart, quoted bool) {
 				continue
 			}
 			b.parts(p.Parts, true)
-		case *syntax.CmdSubst, *syntax.ProcSubst:
+		case *syntax.CmdSubst:
+			b.w.split = b.w.split || !quoted
+			b.unknown(true)
+		case *syntax.ProcSubst:
 			b.unknown(true)
 		default:
 			// Parameters, arithmetic, extended globs: not resolvable.

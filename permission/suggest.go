@@ -23,11 +23,14 @@ func (e *evaluation) suggestions() []string {
 	}
 	var out []string
 	for _, o := range open {
+		if e.coveredBy(out, o) {
+			continue
+		}
 		found := e.candidates(o)
 		if len(found) == 0 {
 			return nil
 		}
-		if len(open) > 1 {
+		if e.together() {
 			found = found[:1]
 		}
 		for _, f := range found {
@@ -37,6 +40,15 @@ func (e *evaluation) suggestions() []string {
 		}
 	}
 	return out
+}
+
+// coveredBy reports whether an exact rule suggested already covers the part:
+// that of a command also covers what its options run.
+func (e *evaluation) coveredBy(patterns []string, o outcome) bool {
+	return slices.ContainsFunc(patterns, func(text string) bool {
+		c, err := compile(Rule{Effect: Allow, Pattern: text})
+		return err == nil && c.cmd != nil && c.cmd.exact && o.subject.permits(c)
+	})
 }
 
 // together reports whether the suggestions only help when all are saved.
@@ -166,8 +178,8 @@ func bareGit(c command) bool {
 // dockerRuns finds docker compose exec, docker container run and the like.
 func dockerRuns(c command) bool {
 	spec, ok := wrappers[c.name()]
-	return ok && spec.elsewhere && spec.subs != nil &&
-		slices.ContainsFunc(c.words[1:], func(a word) bool { return slices.Contains(spec.subs, a.text) })
+	return ok && spec.elsewhere && len(spec.subs) > 0 &&
+		slices.ContainsFunc(c.words[1:], func(a word) bool { return spec.subs[a.text] })
 }
 
 // wordRule is ruleWord for a word of a command. What the shell expands is

@@ -210,8 +210,11 @@ func splitPort(s string) (host, port string, err error) {
 // canonicalHost gives one spelling per host: ASCII, lower case, no final dot,
 // addresses in their usual form whatever base they were written in.
 func canonicalHost(name string) (host string, address bool, err error) {
-	if name == "" {
+	switch {
+	case name == "":
 		return "", false, errors.New("it is empty")
+	case strings.HasSuffix(name, ".."):
+		return "", false, errors.New("it has an empty label")
 	}
 	if strings.ContainsRune(name, ':') {
 		a, err := netip.ParseAddr(name)

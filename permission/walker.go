@@ -195,6 +195,7 @@ func (w *walker) forHead(c *syntax.ForClause, dirs cwd) {
 			w.nested(item, dirs)
 		}
 		name := l.Name.Value
+		w.setsHome(plainWord(name))
 		if strings.ContainsFunc(name, unicode.IsUpper) || strings.HasSuffix(name, "_proxy") {
 			w.add(&part{kind: partStatement, text: "for " + name, bareOnly: true})
 		}
@@ -360,6 +361,7 @@ func (w *walker) run(p *part, dirs cwd, in stdin) flow {
 	w.finish(p, dirs)
 	w.add(p)
 	w.unwrap(p, dirs, in)
+	w.setsHomeByName(p.cmd)
 	w.linked = w.linked || p.cmd.name() == "ln"
 	return w.moved(p, dirs)
 }

@@ -20,6 +20,8 @@ type word struct {
 	glob bool
 	// open: the first character is not known, so it may be a flag.
 	open bool
+	// split: an unquoted substitution, which may become several words.
+	split bool
 	// tilde: an unquoted ~ begins the word.
 	tilde bool
 }

@@ -53,6 +53,15 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 		w.suffixes(p)
 		w.hints(p)
 	}
+	if table, ok := programs[tableName(name)]; ok && !wrapped {
+		w.optionRuns(p, table.read(args), dirs)
+	}
+	if name == "go" && len(args) > 0 {
+		w.optionRuns(p, goTest.read(args[1:]), dirs)
+	}
+	if name == "crontab" {
+		w.hint(p, in.text)
+	}
 	if p.hazard != "" {
 		w.suffixes(p)
 		w.hints(p)
@@ -98,15 +107,18 @@ func (w *walker) joined(p *part, args []word, dirs cwd) {
 }
 
 // wrapper finds the inner command of a table entry.
-func (w *walker) wrapper(p *part, spec wrapSpec, args []word, dirs cwd, in stdin) {
+func (w *walker) wrapper(p *part, spec wrapper, args []word, dirs cwd, in stdin) {
 	if spec.elsewhere {
 		dirs = cwd{""}
 	}
-	if spec.subs != nil {
-		rest, _ := spec.optionsOnly().inner(args)
-		if len(rest) == 0 || !slices.Contains(spec.subs, rest[0].text) {
-			w.scripts(p, spec, args, dirs)
-			if slices.ContainsFunc(args, func(a word) bool { return slices.Contains(spec.subs, a.text) }) {
+	if len(spec.subs) > 0 {
+		rest := spec.options.read(args).rest
+		if len(rest) > 0 && spec.within[rest[0].text] {
+			rest = spec.options.read(rest[1:]).rest
+		}
+		if len(rest) == 0 || !spec.subs[rest[0].text] {
+			w.scripts(p, spec.options.read(args), dirs)
+			if slices.ContainsFunc(args, func(a word) bool { return spec.subs[a.text] }) {
 				w.suffixes(p)
 				w.hints(p)
 			}
@@ -115,30 +127,37 @@ func (w *walker) wrapper(p *part, spec wrapSpec, args []word, dirs cwd, in stdin
 		args = rest[1:]
 	}
 	before := len(w.parts)
-	w.scripts(p, spec, args, dirs)
-	inner, sure := spec.inner(args)
+	r, inner := spec.inner(args)
+	sure := !r.open && !slices.ContainsFunc(r.opts, func(o option) bool { return o.use == useUnknown })
+	w.scripts(p, r, dirs)
 	w.hintsIn(p, args[:len(args)-len(inner)])
-	if slices.ContainsFunc(args[:len(args)-len(inner)], movesElsewhere) {
+	if slices.ContainsFunc(r.opts, func(o option) bool { return o.use == useMoves }) {
 		dirs = cwd{""}
 	}
 	switch {
-	case p.cmd.name() == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V"):
+	case p.cmd.name() == "command" && r.has("v", "V"):
 		// It only says where the program is.
 		return
 	case spec.joined && len(inner) > 0:
 		w.hintsIn(p, inner[len(cutParallel(inner)):])
 		w.joined(p, cutParallel(inner), dirs)
+		if p.cmd.name() == "tmux" {
+			w.hintsIn(p, inner)
+		}
 	case len(inner) > 0:
 		w.innerCommand(p, spec, inner, dirs, in)
 	case in.piped && len(w.parts) == before && !spec.transparent && !readsNoScript[p.cmd.name()]:
 		// Without a command most of them start a shell.
 		w.fromInput(p, dirs, in)
 	}
-	p.transparent = spec.transparent && sure && len(w.parts) > before && p.addsNothing()
-	if !sure || p.cmd.name() == "xargs" || p.cmd.name() == "parallel" {
+	p.transparent = spec.transparent && sure && len(w.parts) > before && p.addsNothing(r)
+	if !sure || spec.skip == noCommand && !dataPrograms[p.cmd.name()] || fillsIn[p.cmd.name()] && !spec.joined || p.cmd.name() == "parallel" {
 		w.suffixes(p)
 	}
 }
+
+// noCommand is the skip of wrappers whose command is only in an option.
+const noCommand = 99
 
 // readsNoScript are the wrappers that, without a command, leave their standard
 // input alone or take it for data.
@@ -146,48 +165,23 @@ var readsNoScript = set("env xargs exec ionice npm yarn script just ansible expe
 
 // addsNothing checks that a transparent wrapper is the real one and writes no
 // file of its own.
-func (p *part) addsNothing() bool {
+func (p *part) addsNothing(r reading) bool {
 	c := p.cmd
-	if len(c.assigns) > 0 || !c.words[0].sure() || c.words[0].text != c.name() {
-		return false
-	}
-	if c.name() != "time" {
-		return true
-	}
-	for i := 1; i < len(c.words) && strings.HasPrefix(c.words[i].text, "-"); i++ {
-		text := c.words[i].text
-		if strings.HasPrefix(text, "--o") || text[:min(2, len(text))] != "--" && strings.Contains(text, "o") {
-			return false
-		}
-		if text == "-f" || text == "--format" {
-			i++
-		}
-	}
-	return true
+	return len(c.assigns) == 0 && c.words[0].sure() && c.words[0].text == c.name() &&
+		!slices.ContainsFunc(r.opts, func(o option) bool { return o.use != useNothing })
 }
 
-// movesElsewhere are the options with which wrappers change the directory.
-func movesElsewhere(a word) bool {
-	return strings.HasPrefix(a.text, "-C") || strings.HasPrefix(a.text, "-D") || strings.HasPrefix(a.text, "--c")
-}
-
-// optionsOnly is the spec for finding the first operand.
-func (spec wrapSpec) optionsOnly() wrapSpec {
-	spec.skip, spec.assigns, spec.scripts = 0, false, nil
-	return spec
-}
-
-func (w *walker) innerCommand(p *part, spec wrapSpec, inner []word, dirs cwd, in stdin) {
+func (w *walker) innerCommand(p *part, spec wrapper, inner []word, dirs cwd, in stdin) {
 	c := command{}
 	for spec.assigns && len(inner) > 0 && isAssign(inner[0].text) {
 		c.assigns, inner = append(c.assigns, inner[0]), inner[1:]
 	}
-	if p.cmd.name() == "mise" || p.cmd.name() == "rtx" || p.cmd.name() == "asdf" {
+	if toolsFirst[p.cmd.name()] {
 		for len(inner) > 1 && strings.Contains(inner[0].text, "@") {
 			inner = inner[1:]
 		}
-		if len(inner) > 0 && inner[0].text == "--" {
-			inner = inner[1:]
+		if i := slices.IndexFunc(inner, func(a word) bool { return a.text == "--" }); i >= 0 && i+1 < len(inner) {
+			inner = inner[i+1:]
 		}
 	}
 	c.words = slices.Clone(inner)
@@ -200,102 +194,39 @@ func (w *walker) innerCommand(p *part, spec wrapSpec, inner []word, dirs cwd, in
 	w.child(p, c, dirs, in)
 }
 
+// toolsFirst are the wrappers that name tools before a -- and the command.
+var toolsFirst = set("mise rtx asdf nix guix")
+
 // scripts analyses the options that carry a script.
-func (w *walker) scripts(p *part, spec wrapSpec, args []word, dirs cwd) {
-	for i, a := range args {
-		next := word{}
-		if i+1 < len(args) {
-			next = args[i+1]
-		}
-		if script, ok := spec.scriptIn(a, next); ok {
-			w.nestedScript(p, script, dirs)
+func (w *walker) scripts(p *part, r reading, dirs cwd) {
+	for _, o := range r.opts {
+		if o.use == useRuns && o.given {
+			w.nestedScript(p, o.value, dirs)
 		}
 	}
 }
 
-// scriptIn finds the script that an option carries: in its word, after the
-// letter, or in the next.
-func (spec wrapSpec) scriptIn(a, next word) (word, bool) {
-	cut := func(at int) word {
-		out := a
-		out.text = a.text[at:]
-		return out
-	}
-	name, _, glued := strings.Cut(a.text, "=")
-	for _, flag := range spec.scripts {
-		switch {
-		case strings.HasPrefix(flag, "--"):
-			if len(name) > 2 && strings.HasPrefix(flag, name) {
-				if glued {
-					return cut(len(name) + 1), true
-				}
-				return next, true
-			}
-		case len(flag) == 2 && len(a.text) > 1 && a.text[0] == '-' && a.text[1] != '-':
-			at := strings.IndexByte(a.text, flag[1])
-			if at < 0 || strings.ContainsAny(a.text[1:at], strings.ReplaceAll(spec.values, flag[1:], "")) {
-				continue
-			}
-			if at+1 < len(a.text) {
-				return cut(at + 1), true
-			}
-			return next, true
-		}
-	}
-	return word{}, false
-}
-
-// inner skips options and operands. sure is false when an unknown option may
-// or may not have taken the next word.
-func (spec wrapSpec) inner(args []word) (rest []word, sure bool) {
-	sure = true
+// inner reads options and operands up to the command.
+func (spec wrapper) inner(args []word) (r reading, rest []word) {
 	skip := spec.skip
-	for i := 0; i < len(args); i++ {
-		text := args[i].text
+	for {
+		more := spec.options.read(args)
+		r.opts, r.open = append(r.opts, more.opts...), r.open || more.open
+		rest = more.rest
 		switch {
-		case text == "--":
-			i++
-			return args[min(i+skip, len(args)):], sure
-		case text == "-" && spec.assigns:
+		case len(rest) == 0:
+			return r, nil
+		case spec.assigns && rest[0].text == "-":
 			// env - is env -i.
-		case len(text) > 1 && text[0] == '-':
-			takes, known := spec.option(text)
-			sure = sure && known
-			if takes {
-				i++
-			}
-		case spec.assigns && isAssign(text):
-			return args[i:], sure
-		case skip > 0:
-			skip--
+		case spec.assigns && isAssign(rest[0].text) || skip == 0:
+			return r, rest
+		case more.ended:
+			return r, rest[min(skip, len(rest)):]
 		default:
-			return args[i:], sure
+			skip--
 		}
+		args = rest[1:]
 	}
-	return nil, sure
-}
-
-// option says whether an option takes the next word, and whether that is
-// known.
-func (spec wrapSpec) option(text string) (takes, known bool) {
-	if name, ok := strings.CutPrefix(text, "--"); ok {
-		if strings.Contains(name, "=") {
-			return false, true
-		}
-		starts := func(l string) bool { return strings.HasPrefix(strings.TrimPrefix(l, "--"), name) }
-		takes = slices.ContainsFunc(spec.long, starts) ||
-			slices.ContainsFunc(spec.scripts, func(l string) bool { return strings.HasPrefix(l, "--") && starts(l) })
-		return takes, takes || spec.transparent
-	}
-	if slices.Contains(spec.long, text[1:]) {
-		return true, true
-	}
-	for i, r := range text[1:] {
-		if strings.ContainsRune(spec.values, r) || slices.Contains(spec.scripts, "-"+string(r)) {
-			return i == len(text)-2, true
-		}
-	}
-	return false, true
 }
 
 // cutParallel drops GNU parallel's argument lists.

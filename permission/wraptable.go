@@ -1,175 +1,122 @@
 package permission
 
-// wrapSpec says where the inner command stands in a wrapper's arguments.
+import "maps"
+
+// wrapSpec says where the inner command stands in a wrapper's arguments. The
+// options end where the command begins.
 type wrapSpec struct {
-	// values are short options that take a value; long likewise.
-	values string
-	long   []string
+	// ok, moves, writes and runs are the options, as in usage: what runs takes a
+	// shell script.
+	ok, moves, writes, runs string
+	// single: long options take one dash.
+	single bool
 	// skip is how many operands come before the command.
 	skip int
-	// subs are the subcommands after which a command follows; nil: none needed.
-	subs []string
+	// subs are the subcommands after which a command follows; "" for none
+	// needed. within may stand before them.
+	subs, within string
 	// transparent wrappers change nothing about what runs.
 	transparent bool
 	// assigns: NAME=value words may come before the command.
 	assigns bool
 	// joined: the remaining words are one shell script.
 	joined bool
-	// scripts are options whose value is a shell script.
-	scripts []string
 	// elsewhere: the command runs in another directory or machine.
 	elsewhere bool
 }
 
-// wrappers are the programs that run the command they are given. A deny and an
-// ask look through all of them, an allow only through the transparent ones.
-var wrappers = map[string]wrapSpec{
-	"timeout": {transparent: true, values: "sk", long: []string{"signal", "kill-after"}, skip: 1},
-	"nice":    {transparent: true, values: "n", long: []string{"adjustment"}},
-	"nohup":   {transparent: true},
-	"stdbuf":  {transparent: true, values: "ioe", long: []string{"input", "output", "error"}},
-	"command": {transparent: true},
-	"builtin": {transparent: true},
-	"time":    {transparent: true, values: "fo", long: []string{"format", "output"}},
-
-	"sudo": {values: "ugpCrtThDRUa", assigns: true, long: []string{"user", "group", "prompt", "close-from", "role", "type",
-		"host", "chdir", "chroot", "other-user"}},
-	"doas":       {values: "uCa"},
-	"pkexec":     {long: []string{"user"}},
-	"run0":       {long: []string{"user", "unit", "chdir", "property"}},
-	"su":         {values: "sgGwC", scripts: []string{"-c", "--command", "--session-command"}, skip: 99},
-	"runuser":    {values: "ugGsw", scripts: []string{"-c", "--command"}, long: []string{"user", "group"}},
-	"gosu":       {skip: 1},
-	"su-exec":    {skip: 1},
-	"env":        {values: "uC", assigns: true, long: []string{"unset", "chdir"}, scripts: []string{"-S", "--split-string"}},
-	"ionice":     {values: "cnpPu", long: []string{"class", "classdata", "pid"}},
-	"chrt":       {values: "TPD", skip: 1},
-	"taskset":    {skip: 1},
-	"numactl":    {values: "iNmCp"},
-	"setsid":     {},
-	"setarch":    {skip: 1},
-	"unshare":    {values: "SGRw"},
-	"nsenter":    {values: "tSGrw"},
-	"prlimit":    {values: "p"},
-	"setpriv":    {},
-	"cgexec":     {values: "g"},
-	"flock":      {values: "wE", skip: 1, scripts: []string{"-c", "--command"}, long: []string{"timeout", "wait", "conflict-exit-code"}},
-	"watch":      {values: "nq", joined: true, long: []string{"interval", "equexit"}},
-	"exec":       {values: "a"},
-	"chroot":     {skip: 1, elsewhere: true, long: []string{"userspec", "groups"}},
-	"bwrap":      {skip: 0, elsewhere: true},
-	"firejail":   {},
-	"proot":      {values: "rbqwv", elsewhere: true},
-	"fakeroot":   {values: "lsi"},
-	"busybox":    {},
-	"toybox":     {},
-	"strace":     {values: "eopsuaESPIbX"},
-	"ltrace":     {values: "eopsuanlxF"},
-	"gdb":        {values: "xdp", long: []string{"ex", "command"}},
-	"valgrind":   {},
-	"perf":       {subs: []string{"stat", "record", "trace"}, values: "eopFc"},
-	"script":     {scripts: []string{"-c", "--command"}, skip: 99},
-	"unbuffer":   {},
-	"rlwrap":     {values: "fHsCb"},
-	"xvfb-run":   {values: "neswfp"},
-	"caffeinate": {values: "tw"},
-	"systemd-run": {values: "puHMtG", long: []string{"unit", "property", "uid", "gid", "setenv", "slice",
-		"on-active", "on-calendar", "working-directory"}},
-	"systemd-inhibit":  {},
-	"dbus-run-session": {},
-	"start-stop-daemon": {values: "xpugkdns", long: []string{"exec", "startas", "pidfile", "user", "chuid", "chdir", "name"},
-		scripts: []string{"--exec", "-x", "--startas", "-a"}},
-	"proxychains":  {values: "f"},
-	"proxychains4": {values: "f"},
-	"torsocks":     {},
-	"faketime":     {skip: 1},
-	"cpulimit":     {values: "lpe"},
-	"entr":         {},
-	"watchexec":    {values: "wedifs", joined: true},
-	"nodemon":      {scripts: []string{"--exec", "-x"}, values: "wei"},
-	"cross-env":    {assigns: true},
-	"dotenv":       {values: "ef"},
-	"dotenvx":      {subs: []string{"run"}, values: "f"},
-	"op":           {subs: []string{"run"}},
-	"doppler":      {subs: []string{"run"}, values: "pc"},
-	"aws-vault":    {subs: []string{"exec"}, skip: 1},
-	"chpst":        {values: "ueUbmdonlpfcrtCPg0123456789/"},
-	"parallel":     {values: "jSaNnLIdPE", joined: true, long: []string{"jobs", "arg-file", "sshlogin", "colsep", "results", "joblog", "delay"}},
-	"sem":          {values: "j", joined: true},
-	"xargs": {values: "IEdnLPsai", long: []string{"replace", "delimiter", "max-args", "max-lines", "max-procs", "max-chars",
-		"arg-file", "eof", "process-slot-var"}},
-
-	"npx":       {values: "p", long: []string{"package", "call"}, scripts: []string{"-c", "--call"}},
-	"bunx":      {},
-	"pnpx":      {long: []string{"package"}},
-	"npm":       {subs: []string{"exec", "x"}, long: []string{"package", "workspace", "prefix"}, scripts: []string{"-c", "--call"}, values: "wCp"},
-	"pnpm":      {subs: []string{"exec", "dlx"}, long: []string{"package", "filter", "dir"}, values: "CF", scripts: []string{"--shell-mode"}},
-	"yarn":      {subs: []string{"exec", "dlx", "run"}, values: "p", long: []string{"package", "cwd"}},
-	"bun":       {subs: []string{"x"}},
-	"deno":      {subs: []string{"task"}},
-	"uv":        {subs: []string{"run"}, long: []string{"with", "python", "project", "directory", "package", "env-file"}, values: "p"},
-	"uvx":       {long: []string{"from", "with", "python"}, values: "p"},
-	"pipx":      {subs: []string{"run"}, long: []string{"spec", "python"}},
-	"poetry":    {subs: []string{"run"}, values: "CP"},
-	"pipenv":    {subs: []string{"run"}},
-	"hatch":     {subs: []string{"run"}, values: "e"},
-	"pdm":       {subs: []string{"run"}, values: "p"},
-	"rye":       {subs: []string{"run"}},
-	"pixi":      {subs: []string{"run"}, values: "e"},
-	"conda":     {subs: []string{"run"}, values: "np", long: []string{"name", "prefix", "cwd"}},
-	"mamba":     {subs: []string{"run"}, values: "np", long: []string{"name", "prefix", "cwd"}},
-	"bundle":    {subs: []string{"exec"}},
-	"rbenv":     {subs: []string{"exec"}},
-	"pyenv":     {subs: []string{"exec"}},
-	"nodenv":    {subs: []string{"exec"}},
-	"rvm":       {subs: []string{"do"}, skip: 1},
-	"asdf":      {subs: []string{"exec"}},
-	"mise":      {subs: []string{"exec", "x"}, values: "CcEj", scripts: []string{"-c", "--command"}},
-	"rtx":       {subs: []string{"exec", "x"}, values: "C"},
-	"volta":     {subs: []string{"run"}, long: []string{"node", "npm", "pnpm", "yarn"}},
-	"fnm":       {subs: []string{"exec"}, long: []string{"using"}},
-	"nvm":       {subs: []string{"exec", "run"}, skip: 1},
-	"devbox":    {subs: []string{"run"}, values: "ce"},
-	"direnv":    {subs: []string{"exec"}, skip: 1},
-	"nix":       {subs: []string{"run", "shell", "develop"}, scripts: []string{"-c", "--command"}},
-	"nix-shell": {values: "pAI", scripts: []string{"--run", "--command"}, skip: 99},
-	"guix":      {subs: []string{"shell", "environment"}},
-	"flatpak":   {subs: []string{"run"}, long: []string{"command"}},
-	"docker":    {subs: []string{"exec", "run"}, values: "euwvplhmcna", long: dockerLong, skip: 1, elsewhere: true, scripts: []string{"--entrypoint"}},
-	"podman":    {subs: []string{"exec", "run"}, values: "euwvplhmcna", long: dockerLong, skip: 1, elsewhere: true, scripts: []string{"--entrypoint"}},
-	"nerdctl":   {subs: []string{"exec", "run"}, values: "euwvplhmcna", long: dockerLong, skip: 1, elsewhere: true},
-	"kubectl":   {subs: []string{"exec", "run"}, values: "cnf", long: []string{"container", "namespace", "context", "image", "kubeconfig"}, skip: 1, elsewhere: true},
-	"oc":        {subs: []string{"exec", "rsh"}, values: "cn", skip: 1, elsewhere: true},
-	"lxc":       {subs: []string{"exec"}, skip: 1, elsewhere: true},
-	"distrobox": {subs: []string{"enter"}, skip: 1, elsewhere: true},
-	"toolbox":   {subs: []string{"run"}, values: "cdr", elsewhere: true},
-	"vagrant":   {subs: []string{"ssh"}, scripts: []string{"-c", "--command"}, skip: 99},
-	"wsl":       {values: "du", elsewhere: true},
-	"ssh":       {values: "BbcDEeFIiJLlmOopQRSWw", skip: 1, joined: true, elsewhere: true},
-	"mosh":      {skip: 1, elsewhere: true},
-	"sshpass":   {values: "pfde"},
-	"autossh":   {values: "MBbcDEeFIiJLlmOopQRSWw", skip: 1, joined: true, elsewhere: true},
-	"rsh":       {values: "l", skip: 1, joined: true, elsewhere: true},
-	"tmux":      {subs: []string{"new", "new-session", "new-window", "neww", "split-window", "splitw", "send-keys", "run-shell", "run"}, values: "tsncFxyLSf", joined: true},
-	"screen":    {values: "SstcThp"},
-	"rustup":    {subs: []string{"run"}, skip: 1},
-	"opam":      {subs: []string{"exec"}},
-	"stack":     {subs: []string{"exec"}},
-	"cabal":     {subs: []string{"exec"}},
-	"heroku":    {subs: []string{"run"}, values: "a", elsewhere: true},
-	"fly":       {subs: []string{"ssh"}, skip: 99, scripts: []string{"-C", "--command"}},
-	"just":      {scripts: []string{"-c", "--command"}, skip: 99},
-	"ansible":   {values: "mi", scripts: []string{"-a", "--args"}, skip: 99},
-	"expect":    {scripts: []string{"-c"}, skip: 99},
-	"at":        {skip: 99},
-	"batch":     {skip: 99},
-	"sg":        {skip: 1, joined: true, scripts: []string{"-c"}},
-	"newgrp":    {skip: 99},
-	"hyperfine": {values: "wmMrLS", long: []string{"warmup", "runs", "parameter-list"}, joined: true, scripts: []string{"-p", "--prepare", "-s", "--setup", "-c", "--cleanup"}},
+// wrapper is a wrapSpec ready for reading.
+type wrapper struct {
+	wrapSpec
+	options      *options
+	subs, within map[string]bool
 }
 
-var dockerLong = []string{"env", "user", "workdir", "volume", "publish", "label", "name", "network", "entrypoint", "mount",
-	"env-file", "memory", "cpus", "detach-keys", "platform", "hostname", "add-host", "restart", "pull"}
+// wrappers are the programs that run the command they are given. A deny and an
+// ask look through all of them, an allow only through the transparent ones.
+var wrappers = func() map[string]wrapper {
+	specs := maps.Clone(systemWrappers)
+	maps.Copy(specs, toolWrappers)
+	out := map[string]wrapper{}
+	for name, s := range specs {
+		u := usage{ok: s.ok, moves: s.moves, writes: s.writes, runs: s.runs, single: s.single, ordered: true}
+		out[name] = wrapper{s, newOptions(u), set(s.subs), set(s.within)}
+	}
+	return out
+}()
+
+// systemWrappers change how a command runs: as whom, when, where, watched.
+var systemWrappers = map[string]wrapSpec{
+	"timeout":           {ok: "vs:k: --verbose --preserve-status --foreground --signal= --kill-after=", skip: 1, transparent: true},
+	"nice":              {ok: "0123456789n: --adjustment=", transparent: true},
+	"nohup":             {transparent: true},
+	"stdbuf":            {ok: "i:o:e: --input= --output= --error=", transparent: true},
+	"command":           {ok: "pvV", transparent: true},
+	"builtin":           {transparent: true},
+	"time":              {ok: "apqvVf: --append --format= --portability --quiet --verbose", writes: "o: --output=", transparent: true},
+	"sudo":              {ok: "AbBEeHiKklnNPSsVvu:g:p:C:r:t:T:h:U:a: --preserve-env? --non-interactive --login --shell --stdin --set-home --background --askpass --list --validate --reset-timestamp --remove-timestamp --user= --group= --prompt= --close-from= --role= --type= --host= --other-user=", moves: "D:R: --chdir= --chroot=", assigns: true},
+	"doas":              {ok: "nsLu:C:a:"},
+	"pkexec":            {ok: "--user="},
+	"run0":              {ok: "--user= --unit= --property=", moves: "--chdir="},
+	"su":                {ok: "lmpPfTs:g:G:w:C: --login --preserve-environment --pty --fast", runs: "c: --command= --session-command=", skip: 99},
+	"runuser":           {ok: "u:g:G:s:w: --user= --group=", runs: "c: --command="},
+	"gosu":              {skip: 1},
+	"su-exec":           {skip: 1},
+	"env":               {ok: "i0vu: --ignore-environment --null --debug --block-signal? --default-signal? --ignore-signal? --unset=", moves: "C: --chdir=", runs: "S: --split-string=", assigns: true},
+	"ionice":            {ok: "tc:n:p:P:u: --ignore --class= --classdata= --pid="},
+	"chrt":              {ok: "abdfiormpvT:P:D: --batch --deadline --fifo --idle --other --rr --reset-on-fork --all-tasks --max --verbose", skip: 1},
+	"taskset":           {ok: "acp --all-tasks --cpu-list", skip: 1},
+	"numactl":           {ok: "i:N:m:C:p:"},
+	"setsid":            {ok: "cfw --ctty --fork --wait"},
+	"setarch":           {ok: "vBFILRSTXZ3", skip: 1},
+	"unshare":           {ok: "imnpuUCTfrcS:G: --fork --map-root-user --map-current-user --mount? --net? --pid? --user? --ipc? --uts? --mount-proc? --keep-caps --propagation= --setuid= --setgid=", moves: "R:w: --root= --wd="},
+	"nsenter":           {ok: "aimnpuUCTFZt:S:G: --all --target= --setuid= --setgid= --preserve-credentials --no-fork --mount? --net? --pid? --user? --ipc? --uts?", moves: "r::w:: --root? --wd? --wdns="},
+	"prlimit":           {ok: "p:"},
+	"setpriv":           {ok: "--nnp --no-new-privs --clear-groups --keep-groups --init-groups --reset-env --ambient-caps= --inh-caps= --bounding-set= --ruid= --euid= --rgid= --egid= --reuid= --regid= --groups= --securebits= --pdeathsig= --selinux-label= --apparmor-profile="},
+	"cgexec":            {ok: "g:"},
+	"flock":             {ok: "senxuoFvw:E: --shared --exclusive --unlock --nonblock --close --no-fork --verbose --timeout= --wait= --conflict-exit-code=", runs: "c: --command=", skip: 1},
+	"watch":             {ok: "bcdegprtvwxn:q: --beep --color --differences? --errexit --chgexit --precise --no-title --no-wrap --exec --interval= --equexit=", joined: true},
+	"exec":              {ok: "cla:"},
+	"chroot":            {ok: "--skip-chdir --userspec= --groups=", skip: 1, elsewhere: true},
+	"bwrap":             {ok: "--unshare-all --unshare-user --unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup --share-net --die-with-parent --new-session --clearenv --bind== --ro-bind== --dev-bind== --bind-try== --ro-bind-try== --symlink== --setenv== --unsetenv= --dev= --proc= --tmpfs= --dir= --uid= --gid= --hostname= --cap-add= --cap-drop=", moves: "--chdir=", elsewhere: true},
+	"firejail":          {},
+	"proot":             {ok: "r:b:q:w:v:", elsewhere: true},
+	"fakeroot":          {ok: "l:s:i:"},
+	"busybox":           {},
+	"toybox":            {},
+	"strace":            {ok: "fFCiknqrtTvVwxyze:o:p:s:u:a:E:S:P:I:b:X: --follow-forks"},
+	"ltrace":            {ok: "e:o:p:s:u:a:n:l:x:F:"},
+	"gdb":               {single: true, ok: "-ex= -eval-command= -iex= -x= -command= -d= -p= -batch -nx -q -quiet -args"},
+	"valgrind":          {},
+	"perf":              {ok: "e:o:p:F:c:", subs: "stat record trace"},
+	"script":            {ok: "aefhq --append --flush --quiet --return --force", runs: "c: --command=", skip: 99},
+	"unbuffer":          {},
+	"rlwrap":            {ok: "f:H:s:C:b:"},
+	"xvfb-run":          {ok: "n:e:s:w:f:p:"},
+	"caffeinate":        {ok: "t:w:"},
+	"systemd-run":       {ok: "qPSdrtGhu:p:H:M: --user --scope --pty --pipe --wait --collect --quiet --same-dir --shell --unit= --property= --uid= --gid= --setenv= --slice= --on-active= --on-calendar=", moves: "--working-directory="},
+	"systemd-inhibit":   {},
+	"dbus-run-session":  {},
+	"start-stop-daemon": {ok: "SKTbmoqtvCp:u:g:k:n:s: --pidfile= --user= --chuid= --name=", moves: "d: --chdir=", runs: "x:a: --exec= --startas="},
+	"proxychains":       {ok: "f:"},
+	"proxychains4":      {ok: "f:"},
+	"torsocks":          {},
+	"faketime":          {skip: 1},
+	"cpulimit":          {ok: "l:p:e:"},
+	"entr":              {ok: "acdnprsxz", joined: true},
+	"watchexec":         {ok: "rcpnNw:e:d:i:f:s:", joined: true},
+	"nodemon":           {ok: "w:e:i:", runs: "x: --exec="},
+	"cross-env":         {assigns: true},
+	"dotenv":            {ok: "e:f:"},
+	"dotenvx":           {ok: "f:", subs: "run"},
+	"op":                {subs: "run"},
+	"doppler":           {ok: "p:c:", subs: "run"},
+	"aws-vault":         {subs: "exec", skip: 1},
+	"chpst":             {ok: "u:e:U:b:m:d:o:n:l:p:f:c:r:t:C:P:g:0:1:2:3:4:5:6:7:8:9:/:"},
+	"parallel":          {ok: "kvqu0Xmtj:S:a:N:n:L:I:d:P:E: --keep-order --verbose --quote --ungroup --line-buffer --bar --dry-run --will-cite --no-notice --jobs= --arg-file= --sshlogin= --colsep= --results= --joblog= --delay= --halt= --timeout= --retries= --max-args=", joined: true},
+	"sem":               {ok: "j:", joined: true},
+	"xargs":             {ok: "0oprtxI:J:L:P:R:d:E:n:s:S:a:e::i::l:: --null --delimiter= --eof? --replace? --max-lines? --max-args= --open-tty --max-procs= --interactive --process-slot-var= --no-run-if-empty --max-chars= --show-limits --verbose --exit --arg-file="},
+}
 
 // shells read a script from -c, a file or standard input.
 var shells = map[string]bool{

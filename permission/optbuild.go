@@ -1,0 +1,118 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+)
+
+// buildPrograms build, test and run what is in the workspace.
+var buildPrograms = map[string]usage{
+	"make": {ok: `bmBeikLnpqrRsStvwdhj::l::o:W:O:: --always-make --debug? --environment-overrides --help --ignore-errors --jobs? --keep-going
+			--load-average? --just-print --dry-run --old-file= --output-sync? --print-data-base --question --no-builtin-rules
+			--silent --quiet --touch --trace --version --print-directory --what-if= --warn-undefined-variables`,
+		moves: `C: --directory=`, loads: `f:I:E: --file= --makefile= --include-dir= --eval=`, negates: true},
+	"cargo": {ok: `vqhVp:j:F: --verbose --quiet --release --package= --features= --jobs= --test= --bin= --example= --bench= --message-format= --color= --profile= --target=`,
+		reads: `--manifest-path=`, writes: `--target-dir= --out-dir= --artifact-dir= --root=`, loads: `Z: --config=`},
+	"npm": {ok: `sdgDEOPwphvq --silent --global --save --save-dev --save-exact --workspace= --workspaces --if-present --production --omit= --include= --json --loglevel=`,
+		runs: `--script-shell= --shell=`, loads: `--node-options= --userconfig= --globalconfig= --git= --editor= --viewer= --npm= --node= --onload-script= --init-module=`, negates: true},
+	"node": {ordered: true, ok: `hivcC: --version --help --check --test --watch --inspect? --trace-warnings --enable-source-maps --max-old-space-size= --conditions=`,
+		reads: `--env-file= --icu-data-dir=`, writes: `--cpu-prof --heap-prof --diagnostic-dir= --redirect-warnings= --report-filename=`,
+		loads: `e:p::r: --eval= --print? --require= --import= --loader= --experimental-loader= --openssl-config= --test-reporter= --snapshot-blob= --run=`},
+	"python": {ordered: true, ends: "m c", ok: `bBdEhiIOPqsSuvVxW:X:m: --version --help --check-hash-based-pycs=`, loads: `c:`},
+	"perl":   {ordered: true, ok: `acfhlnpstTuUvVwWXxF:0:: `, writes: `i::`, loads: `e:E:I:M:m:C::D::d::`},
+	"ruby":   {ordered: true, ok: `achlnpsvwWF:K:T::0::x:: --version --help`, moves: `C:`, writes: `i::`, loads: `e:r:I:`},
+	"php":    {ordered: true, ok: `iqhvmwnlsat:`, loads: `r:B:R:E:F:d:c:z:S:`},
+	"lua":    {ordered: true, ok: `vEiW`, loads: `e:l:`},
+	"docker": {ordered: true, ok: `Dlvh`, loads: `--config= H: --host=`},
+	"ssh":    {ordered: true, ok: `46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:e:J:L:l:m:O:o:p:Q:R:W:w:`, reads: `i:`, writes: `E:`, loads: `F:I:S:P:`},
+	"npx":    {ordered: true, ok: `yqp: --yes --no --package=`, loads: `--node-options= --userconfig=`, runs: `c: --call= --shell= --script-shell=`},
+}
+
+// makeCheck finds variables that say what make runs.
+func makeCheck(r reading, _ command) string {
+	for _, o := range r.operands {
+		name, value, ok := strings.Cut(o.text, "=")
+		name = strings.TrimRight(name, ":+?!")
+		if ok && (makeShell[name] || strings.ContainsAny(value, "$`")) || strings.Contains(name, "!") {
+			return "make runs what this variable says"
+		}
+	}
+	return ""
+}
+
+var makeShell = set("SHELL .SHELLFLAGS MAKEFLAGS GNUMAKEFLAGS MAKEFILES MAKE .RECIPEPREFIX .ONESHELL MAKESHELL")
+
+var goUsage = usage{strict: true, single: true, inside: true, ends: "args",
+	ok: `-a -n -p= -race -msan -asan -cover -covermode= -coverpkg= -v -work -x -asmflags= -buildmode= -buildvcs? -compiler= -gcflags=
+		-installsuffix= -ldflags= -linkshared -mod= -modcacherw -tags= -trimpath -json -bench= -benchmem -benchtime= -count= -cpu=
+		-failfast -fullpath -fuzz= -fuzztime= -fuzzminimizetime= -list= -parallel= -run= -short -shuffle= -skip= -timeout= -vet= -c -i
+		-args -m -f= -e -deps -test -export -find -versions -u? -compiled -retracted -t -d -tool -go= -compat= -diff -module= -require=
+		-droprequire= -exclude= -replace= -dropreplace= -dropexclude= -retract= -toolchain= -print -all -cmd -src -s -w -r -h -fix -printf
+		-cache -testcache -modcache -fuzzcache -changed -q -sync -use= -dropuse= --help -help --version -unusedresult -composites`,
+	reads: `-modfile= -pgo= -reuse= -modroot=`, moves: `-C=`,
+	writes: `-o= -cpuprofile= -memprofile= -blockprofile= -mutexprofile= -coverprofile= -trace= -outputdir= -pkgdir= -test.cpuprofile=
+		-test.memprofile= -test.blockprofile= -test.mutexprofile= -test.coverprofile= -test.trace= -test.outputdir= -test.gocoverdir=
+		-test.testlogfile= -artifacts`,
+	loads: `-gccgoflags= -overlay=`, runs: `-exec= -toolexec= -vettool=`}
+
+var goTest, goOther = newOptions(goUsage), newOptions(func() usage {
+	u := goUsage
+	u.ordered = true
+	return u
+}())
+
+// goHazard reads go's options behind its subcommand. Only go test takes options
+// behind its operands.
+func goHazard(c command) string {
+	args := c.words[1:]
+	for len(args) > 2 && args[0].text == "-C" {
+		args = args[2:]
+	}
+	if len(args) == 0 {
+		return ""
+	}
+	table := goOther
+	if sub := args[0].text; sub == "test" || sub == "vet" {
+		table = goTest
+	}
+	r := table.read(args[1:])
+	if args[0].text == "env" && r.has("w", "u") {
+		return "go env sets what later go commands run"
+	}
+	if args[0].open {
+		r.open = true
+	}
+	for _, o := range r.opts {
+		v := strings.FieldsFunc(o.value.text, func(r rune) bool { return strings.ContainsRune(" \t\n'\"", r) })
+		switch {
+		case o.name == "ldflags" && !plainLinking(v), (o.name == "gcflags" || o.name == "asmflags") && !plainCompiling(v):
+			return "go passes flags on to programs that can execute or write with them"
+		}
+	}
+	return table.hazard("go", r)
+}
+
+// plainLinking reports whether linker flags only set names and drop symbols.
+func plainLinking(flags []string) bool {
+	for i := 0; i < len(flags); i++ {
+		f := strings.TrimPrefix(flags[i], "all=")
+		switch {
+		case f == "-X":
+			i++
+		case f == "-s" || f == "-w" || strings.HasPrefix(f, "-X=") || strings.HasPrefix(f, "-buildid="):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// plainCompiling reports whether compiler flags only steer optimisation and
+// what is printed.
+func plainCompiling(flags []string) bool {
+	plain := []string{"-N", "-l", "-m", "-m=2", "-e", "-S", "-B", "-C", "-dwarf=false", "-trimpath"}
+	return !slices.ContainsFunc(flags, func(f string) bool {
+		_, after, found := strings.Cut(f, "=-")
+		return !slices.Contains(plain, f) && !(found && slices.Contains(plain, "-"+after))
+	})
+}
