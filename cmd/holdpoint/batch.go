@@ -30,6 +30,9 @@ func leftOut(it api.Interaction, word string, resp *interaction.Response) string
 	if it.Status != interaction.StatusPending {
 		return "it is " + string(it.Status)
 	}
+	if !it.SubmittedAt.IsZero() && it.QuorumNeeded() == 1 {
+		return "it is answered, which is being carried out"
+	}
 	var fits []interaction.Option
 	for _, o := range it.Options {
 		if o.ID == word {

@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,7 +45,7 @@ func newMachine(t *testing.T) *machine {
 			t.Fatal(err)
 		}
 	}
-	m.env = append(os.Environ(), "HOME="+m.dir, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+	m.env = append(os.Environ(), "HOME="+m.dir, "XDG_CONFIG_HOME=", "HOLDPOINT_PROFILE=", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
 		"OPENAI_API_KEY=", "OPENAI_BASE_URL=", "ANTHROPIC_API_KEY=", "ANTHROPIC_BASE_URL=", "HOLDPOINT_ADDR=", "HOLDPOINT_TOKEN=")
 	return m
 }
@@ -114,8 +116,8 @@ func (d *dev) stop(t *testing.T) {
 	}
 }
 
-// prelude makes a script of the README robust where a person would look before typing on: an answer is given again
-// until what it answers is there. Refused answers change nothing.
+// prelude makes a document's script robust where a person would look before typing on: what needs something that is
+// not there yet is given again until it is. What was refused has changed nothing.
 const prelude = `set -eu
 eventually() {
   for _ in $(seq 240); do
@@ -127,36 +129,70 @@ eventually() {
 }
 `
 
-// TestTheReadmesCommandsRun runs every sh block of the README, in order, against one `holdpoint dev` with its demo.
-func TestTheReadmesCommandsRun(t *testing.T) {
+// documents are those whose sh blocks are run, each in order and against a `holdpoint dev` of its own with its demo.
+var documents = []struct {
+	file   string // from the repository's root
+	blocks int    // sh blocks at least
+	// after checks what the commands left; nil where their success is enough.
+	after func(t *testing.T, m *machine, d *dev)
+}{
+	{"README.md", 3, afterTheReadme},
+	{"docs/cli.md", 8, nil},
+}
+
+func TestTheDocumentsCommandsRun(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t)
-	d := m.dev(t, "127.0.0.1:0")
-	var script strings.Builder
-	script.WriteString(prelude)
-	blocks := 0
-	for _, s := range snippets(t) {
+	for _, doc := range documents {
+		t.Run(doc.file, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			d := m.dev(t, "127.0.0.1:0")
+			script, blocks := documentScript(t, doc.file, d.url)
+			if blocks < doc.blocks {
+				t.Fatalf("only %d sh blocks were found", blocks)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			defer cancel()
+			out, err := m.command(ctx, "bash", "-c", script).CombinedOutput()
+			if err != nil {
+				t.Fatalf("the commands of %s failed: %v\n%s\nholdpoint dev said:\n%s", doc.file, err, out, d.output)
+			}
+			if doc.after != nil {
+				doc.after(t, m, d)
+			}
+		})
+	}
+}
+
+// waits are the commands that a person gives when what they need is there.
+var waits = regexp.MustCompile(`^(bin/)?holdpoint (respond|control|message|runs|steps|inbox|watch) `)
+
+// documentScript is a document's sh blocks as one script.
+func documentScript(t *testing.T, file, url string) (script string, blocks int) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(repository, filepath.FromSlash(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString(prelude)
+	for _, s := range fenced(file, string(data)) {
 		if s.language != "sh" {
 			continue
 		}
 		blocks++
-		text := strings.ReplaceAll(s.text, "http://127.0.0.1:7400", d.url)
-		for line := range strings.Lines(text) {
-			if strings.HasPrefix(line, "bin/holdpoint respond") {
+		fmt.Fprintf(&b, "echo '== %s'\n", s)
+		for line := range strings.Lines(strings.ReplaceAll(s.text, "http://127.0.0.1:7400", url)) {
+			if waits.MatchString(line) {
 				line = "eventually " + line
 			}
-			script.WriteString(line)
+			b.WriteString(line)
 		}
 	}
-	if blocks < 3 {
-		t.Fatalf("only %d sh blocks were found", blocks)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	out, err := m.command(ctx, "bash", "-c", script.String()).CombinedOutput()
-	if err != nil {
-		t.Fatalf("the commands of the README failed: %v\n%s\nholdpoint dev said:\n%s", err, out, d.output)
-	}
+	return b.String(), blocks
+}
+
+func afterTheReadme(t *testing.T, m *machine, d *dev) {
 	t.Run("the demo's project is really mended", func(t *testing.T) {
 		test := m.command(t.Context(), "./test.sh")
 		test.Dir = filepath.Join(m.dir, ".holdpoint", "demo", "project")
@@ -164,14 +200,14 @@ func TestTheReadmesCommandsRun(t *testing.T) {
 			out, err := m.command(t.Context(), "bin/holdpoint", "inbox").CombinedOutput()
 			return string(out), err == nil && strings.Contains(string(out), "Nothing waits")
 		})
-		if out, err := m.command(t.Context(), "bash", "-c", `curl -sS -H "Authorization: Bearer $(sed -n 's/.*"token": "\([^"]*\)".*/\1/p' .holdpoint/private/dev.json)" `+d.url+`/v1/runs?agent=demo`).CombinedOutput(); err != nil || !strings.Contains(string(out), `"output":"Done.`) {
+		if out, err := m.command(t.Context(), "bin/holdpoint", "runs", "--agent", "demo", "--json").CombinedOutput(); err != nil || !strings.Contains(string(out), `"output": "Done.`) {
 			t.Errorf("no run of the demo says that it is done: %v\n%s", err, out)
 		}
 		if out, err := test.CombinedOutput(); err != nil {
 			t.Errorf("the test of the project fails: %v\n%s", err, out)
 		}
 	})
-	t.Run("run ends with 4 when a person stops it, and survives a restart", func(t *testing.T) {
+	t.Run("run and watch end with 4 when a person stops the run, and survive a restart", func(t *testing.T) {
 		m.stoppedAcrossARestart(t, d)
 	})
 }
@@ -187,6 +223,13 @@ func (m *machine) stoppedAcrossARestart(t *testing.T, d *dev) {
 		t.Fatal(err)
 	}
 	screen.await(t, "terminate\n", 1)
+	watch := m.command(ctx, "bin/holdpoint", "watch", "third", "--json")
+	watched := newTerminal()
+	watch.Stdout, watch.Stderr = watched, watched
+	if err := watch.Start(); err != nil {
+		t.Fatal(err)
+	}
+	watched.await(t, `"type":"interaction_request"`, 1)
 	d.stop(t)
 	m.dev(t, strings.TrimPrefix(d.url, "http://"))
 	line := ""
@@ -206,6 +249,14 @@ func (m *machine) stoppedAcrossARestart(t *testing.T, d *dev) {
 	var exited *exec.ExitError
 	if !errors.As(err, &exited) || exited.ExitCode() != exitAborted {
 		t.Errorf("run ended with %v, want exit code %d\n%s", err, exitAborted, screen)
+	}
+	if err := watch.Wait(); !errors.As(err, &exited) || exited.ExitCode() != exitAborted {
+		t.Errorf("watch ended with %v, want exit code %d\n%s", err, exitAborted, watched)
+	}
+	for _, once := range []string{`"type":"run_started"`, `"type":"interaction_request"`, `"type":"run_aborted_by_human"`} {
+		if n := strings.Count(watched.String(), once); n != 1 {
+			t.Errorf("watch shows %s %d times:\n%s", once, n, watched)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"holdpoint/api"
@@ -103,7 +104,8 @@ func (l *inboxLive) changes(ctx context.Context, list []api.Interaction) ([]chan
 		case !known:
 			out = append(out, change{"opened", &it})
 			l.order = append(l.order, it.ID)
-		case old.Status != it.Status || !old.SubmittedAt.Equal(it.SubmittedAt) || len(old.Responses) != len(it.Responses):
+		case old.Status != it.Status || !old.SubmittedAt.Equal(it.SubmittedAt) || len(old.Responses) != len(it.Responses) ||
+			!old.ExpiresAt.Equal(it.ExpiresAt) || !slices.Equal(old.Reviewers, it.Reviewers):
 			out = append(out, change{"changed", &it})
 		}
 		l.known[it.ID] = it

@@ -27,8 +27,8 @@ func (s snippet) String() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
 
 const repository = "../.."
 
-// snippets are the fenced blocks of README.md and docs/.
-func snippets(t *testing.T) []snippet {
+// markdown names README.md and the documents below docs/.
+func markdown(t *testing.T) []string {
 	t.Helper()
 	names := []string{filepath.Join(repository, "README.md")}
 	err := filepath.WalkDir(filepath.Join(repository, "docs"), func(path string, d fs.DirEntry, err error) error {
@@ -40,8 +40,14 @@ func snippets(t *testing.T) []snippet {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return names
+}
+
+// snippets are the fenced blocks of README.md and docs/.
+func snippets(t *testing.T) []snippet {
+	t.Helper()
 	var out []snippet
-	for _, name := range names {
+	for _, name := range markdown(t) {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +92,12 @@ func TestTheDocumentsYAMLIsAConfiguration(t *testing.T) {
 	if count == 0 {
 		t.Fatal("there is no YAML in the documents")
 	}
-	cfg, err := config.Load(dir, func(string) (string, bool) { return "a-value", true })
+	cfg, err := config.Load(dir, func(name string) (string, bool) {
+		if strings.HasSuffix(name, "_DSN") {
+			return "postgres://holdpoint:secret@db.internal/holdpoint", true
+		}
+		return "a-value", true
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +117,7 @@ func TestTheDocumentsJSONIsTaken(t *testing.T) {
 		}
 		for _, m := range answers.FindAllStringSubmatch(s.text, -1) {
 			if strings.Contains(m[1], `"agent"`) {
-				continue // sent for real by TestTheReadmesCommandsRun
+				continue // sent for real by TestTheDocumentsCommandsRun
 			}
 			_, err := interaction.DecodeResponse([]byte(m[1]))
 			if strings.Contains(m[1], `_run"`) {
@@ -124,11 +135,7 @@ var links = regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`)
 
 func TestTheDocumentsLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob(filepath.Join(repository, "docs", "*", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range append(names, filepath.Join(repository, "README.md"), filepath.Join(repository, "docs", "architecture.md")) {
+	for _, name := range markdown(t) {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

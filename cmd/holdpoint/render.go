@@ -51,6 +51,10 @@ func (v *render) event(e event.Event) {
 		v.step(d)
 	case event.InteractionResponseData:
 		v.answered(d)
+	case event.HoldData:
+		v.held(e.Type, "the run", d.By, d.Note)
+	case event.ToolHoldData:
+		v.held(e.Type, "the question "+shortID(d.InteractionID), d.By, d.Note)
 	case event.ToolAuthDeniedData:
 		v.line(v.c.style.red("x"), "%s was denied: %s", d.ToolName, d.Reason)
 	case event.ErrorData:
@@ -116,6 +120,21 @@ func why(call event.ToolCallData) string {
 		return "[" + call.Effect + "]"
 	}
 	return "[" + call.Effect + ": " + call.Reason + "]"
+}
+
+// held tells that a run or a question stands still, or goes on.
+func (v *render) held(t event.Type, what string, by interaction.PrincipalID, note string) {
+	text := what + " goes on"
+	if t == event.RunPaused || t == event.ToolPaused {
+		text = what + " is paused"
+	}
+	if by != "" {
+		text += ", by " + string(by)
+	}
+	if note != "" {
+		text += ": " + note
+	}
+	v.line(v.c.style.yellow("~"), "%s", text)
 }
 
 func (v *render) mark(status string) string {

@@ -130,9 +130,13 @@ func decisions(events []event.Event) map[interaction.CallID]*decision {
 				of(call.ID).Effect, of(call.ID).Reason = call.Effect, call.Reason
 			}
 		case interaction.Request:
-			of(d.ToolCallID).Asked = append(of(d.ToolCallID).Asked, asked{ID: d.ID, Title: d.Title, Status: interaction.StatusPending})
+			for _, id := range append([]interaction.CallID{d.ToolCallID}, d.SharedCallIDs...) {
+				of(id).Asked = append(of(id).Asked, asked{ID: d.ID, Title: d.Title, Status: interaction.StatusPending})
+			}
 		case event.InteractionResponseData:
-			of(d.ToolCallID).answered(d)
+			for _, call := range out {
+				call.answered(d)
+			}
 		case event.ToolAuthDeniedData:
 			if of(d.ToolCallID).Effect != "deny" {
 				of(d.ToolCallID).Denied = d.Reason
