@@ -19,8 +19,8 @@ func (e *evaluation) accepted(o *outcome) {
 }
 
 // Accepts reports whether a tool of the given risk may go without a person where
-// the owner accepts risks up to limit. A risk that is not known, and critical,
+// the owner accepts risks up to r. A risk that is not known, and critical,
 // never may.
-func (limit Risk) Accepts(risk Risk) bool {
-	return risk.rank() > 0 && risk.rank() <= limit.rank() && risk != RiskCritical && limit != RiskCritical
+func (r Risk) Accepts(risk Risk) bool {
+	return risk.rank() > 0 && risk.rank() <= r.rank() && risk != RiskCritical && r != RiskCritical
 }

@@ -39,13 +39,17 @@ func hazardOf(c command) string {
 	}
 	switch name {
 	case "awk":
+		if len(c.words) == 2 && (c.words[1].text == "--version" || c.words[1].text == "--help") {
+			return ""
+		}
 		return "an awk program can run commands and write files"
 	case "xargs":
 		return "xargs runs a command on input that is not known yet"
 	case "git":
 		return gitHazard(c)
 	case "go":
-		return goHazard(c)
+		sub, table, args := goOptions(c)
+		return goHazard(sub, table.read(args), c)
 	case "printf", "test", "[":
 		return builtinHazard(name, c)
 	}
@@ -83,14 +87,14 @@ func builtinHazard(name string, c command) string {
 
 // gitGlobals are git's options before the subcommand. Only the harmless ones
 // are listed as such.
-var gitGlobals = newOptions(usage{ordered: true, ok: `P --no-pager --no-optional-locks --literal-pathspecs`, moves: `C:`,
+var gitGlobals = newOptions(usage{ordered: true, ok: `Pvh --version --help --no-pager --no-optional-locks --literal-pathspecs`, moves: `C:`,
 	runs: `c: --git-dir= --work-tree= --namespace= --super-prefix= --config-env= --exec-path? --attr-source= --list-cmds? --shallow-file=`})
 
 // gitWords skips the global options. harmless tells whether only harmless ones
 // were there.
 func gitWords(c command) (rest command, skipped int, harmless bool) {
 	r := gitGlobals.read(c.words[1:])
-	harmless = !slices.ContainsFunc(r.opts, func(o option) bool { return o.use != useNothing || o.text == "--no-pager=" })
+	harmless = !slices.ContainsFunc(r.opts, func(o option) bool { return o.use != useNothing })
 	rest = command{assigns: c.assigns, words: append([]word{c.words[0]}, r.rest...)}
 	return rest, len(c.words) - len(rest.words), harmless
 }

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -61,35 +62,42 @@ var goTest, goOther = newOptions(goUsage), newOptions(func() usage {
 	return u
 }())
 
-// goHazard reads go's options behind its subcommand. Only go test takes options
-// behind its operands.
-func goHazard(c command) string {
-	args := c.words[1:]
-	for len(args) > 2 && args[0].text == "-C" {
-		args = args[2:]
+// goOptions are go's subcommand and the words behind it, with the options they
+// are read by. Only go test and vet take options behind operands.
+func goOptions(c command) (sub string, table *options, args []word) {
+	args = c.words[1:]
+	for len(args) > 0 && goMoves.MatchString(args[0].text) {
+		glued := strings.Contains(args[0].text, "=")
+		args = args[1:]
+		if !glued && len(args) > 0 {
+			args = args[1:]
+		}
 	}
 	if len(args) == 0 {
-		return ""
+		return "", goTest, nil
 	}
-	table := goOther
-	if sub := args[0].text; sub == "test" || sub == "vet" {
-		table = goTest
+	sub = args[0].text
+	if sub == "test" || sub == "vet" {
+		return sub, goTest, args[1:]
 	}
-	r := table.read(args[1:])
-	if args[0].text == "env" && r.has("w", "u") {
+	return sub, goOther, args[1:]
+}
+
+var goMoves = regexp.MustCompile(`^--?C(=|$)`)
+
+// goHazard says why a wildcard does not cover a go command.
+func goHazard(sub string, r reading, c command) string {
+	if sub == "env" && r.has("w", "u") {
 		return "go env sets what later go commands run"
 	}
-	if args[0].open {
-		r.open = true
-	}
+	r.open = r.open || len(c.words) > 1 && c.words[1].open
 	for _, o := range r.opts {
 		v := strings.FieldsFunc(o.value.text, func(r rune) bool { return strings.ContainsRune(" \t\n'\"", r) })
-		switch {
-		case o.name == "ldflags" && !plainLinking(v), (o.name == "gcflags" || o.name == "asmflags") && !plainCompiling(v):
+		if o.name == "ldflags" && !plainLinking(v) || (o.name == "gcflags" || o.name == "asmflags") && !plainCompiling(v) {
 			return "go passes flags on to programs that can execute or write with them"
 		}
 	}
-	return table.hazard("go", r)
+	return goTest.hazard("go", r)
 }
 
 // plainLinking reports whether linker flags only set names and drop symbols.

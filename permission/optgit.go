@@ -1,7 +1,9 @@
 package permission
 
+import "strings"
+
 // gitDiffs are the options of everything that shows differences.
-const gitDiffs = `0123456789BCDMRWXabcmpstuwzG:I:L:S:U:l:n: --patch --unified? --raw --patch-with-raw --patch-with-stat --numstat --shortstat --dirstat?
+const gitDiffs = `0123456789DRWabcmprstuwzB::C::M::X::U::G:I:L:S:l:n: --patch --unified? --raw --patch-with-raw --patch-with-stat --numstat --shortstat --dirstat?
 	--cumulative --dirstat-by-file? --check --summary --name-only --name-status --stat? --stat-width= --stat-name-width= --stat-count=
 	--stat-graph-width= --compact-summary --binary --color? --ws-error-highlight= --abbrev? --src-prefix= --dst-prefix= --line-prefix=
 	--inter-hunk-context= --output-indicator-new= --output-indicator-old= --output-indicator-context= --break-rewrites? --find-renames?
@@ -13,7 +15,7 @@ const gitDiffs = `0123456789BCDMRWXabcmpstuwzG:I:L:S:U:l:n: --patch --unified? -
 	--merge-base --base --ours --theirs --renames --prefix --no-prefix --no-renames --ext-grep --default-prefix`
 
 // gitLogs are the options of everything that walks commits, besides gitDiffs.
-const gitLogs = `0123456789EFPcgimqtvz --oneline --graph --decorate? --all --branches? --tags? --remotes? --glob= --exclude= --max-count= --skip= --since=
+const gitLogs = `EFPcgimqvz --oneline --graph --decorate? --all --branches? --tags? --remotes? --glob= --exclude= --max-count= --skip= --since=
 	--after= --until= --before= --since-as-filter= --author= --committer= --grep= --grep-reflog= --all-match --invert-grep --regexp-ignore-case
 	--basic-regexp --extended-regexp --fixed-strings --perl-regexp --remove-empty --merges --no-merges --min-parents? --max-parents?
 	--first-parent --exclude-first-parent-only --not --ignore-missing --bisect --stdin --cherry-mark --cherry-pick --left-only --right-only --cherry --walk-reflogs
@@ -52,9 +54,12 @@ const (
 		--recurse --omit-empty --stdin --long --first-parent --exact-match --candidates= --match= --exclude= --always --dirty? --broken? --debug`
 )
 
+// gluedValues has long options take a value only in the same word: what one
+// subcommand reads as a value, another reads as an option.
+func gluedValues(text string) string { return strings.ReplaceAll(text, "=", "?") }
+
 // gitPrograms are git's subcommands with options that execute or write, and the
-// daily ones. Options that take a value are noted as flags where the value
-// stands in a word of its own that begins with no dash.
+// daily ones.
 var gitPrograms = func() map[string]usage {
 	out := map[string]usage{}
 	add := func(names string, u usage) {
@@ -64,12 +69,12 @@ var gitPrograms = func() map[string]usage {
 		}
 	}
 	add("log show diff diff-tree diff-index diff-files whatchanged reflog rev-list range-diff shortlog stash blame annotate format-patch cherry show-branch name-rev",
-		usage{strict: true, ok: gitRevisions + ` --root --creation-factor= --include-untracked --only-untracked --index --message= --keep-index --numbered-files
+		usage{strict: true, ok: gluedValues(gitRevisions + ` --root --no-commit-id --creation-factor= --include-untracked --only-untracked --index --message= --keep-index --numbered-files
 			--stdout --cover-letter --suffix= --start-number= --reroll-count= --subject-prefix= --keep-subject --to= --cc= --from? --in-reply-to=
 			--attach? --inline? --thread? --signature= --base= --rfc --zero-commit --interdiff= --range-diff= --signoff --ignore-if-in-upstream
 			--porcelain --line-porcelain --incremental --show-email --show-name --show-number --show-stats --score-debug --ignore-rev=
 			--contents= --ignore-revs-file= --color-lines --color-by-age --progress --expire= --updateref --rewrite --stale-fix --single-worktree
-			--list --current --sha1-name --independent --topics --more? --include --all-progress --summary --committer --name-only`,
+			--list --current --sha1-name --independent --topics --more? --include --all-progress --summary --committer --name-only`),
 			writes: gitWrites, loads: gitExternal})
 	for _, sub := range []string{"stash", "blame", "annotate", "format-patch", "shortlog"} {
 		u := out[sub]
@@ -97,8 +102,8 @@ var gitPrograms = func() map[string]usage {
 			--also-filter-submodules --remote-submodules --sparse --checkout`,
 		writes: `--separate-git-dir=`, loads: `c: --template= --config= --bundle-uri=`, runs: `u: --upload-pack=`})
 	add("init", usage{strict: true, ok: `qhb: --bare --shared? --quiet --initial-branch= --object-format= --ref-format=`, writes: `--separate-git-dir=`, loads: `--template=`})
-	add("archive", usage{strict: true, ok: `0123456789lvh --format= --prefix= --verbose --list --worktree-attributes --add-virtual-file= --mtime=`,
-		reads: `--add-file=`, writes: `o: --output=`, loads: `--remote=`, runs: `--exec=`})
+	add("archive", usage{strict: true, ok: gluedValues(`0123456789lvh --format= --prefix= --verbose --list --worktree-attributes --add-virtual-file= --mtime=`),
+		reads: `--add-file?`, writes: `o: --output=`, loads: `--remote=`, runs: `--exec=`})
 	add("rebase", usage{strict: true, ok: `Cfikmnqrsvh --onto= --keep-base --quiet --verbose --signoff --ignore-whitespace --whitespace= --force-rebase --continue --skip
 			--abort --quit --edit-todo --show-current-patch --apply --merge --interactive --rerere-autoupdate --empty= --autosquash --update-refs
 			--gpg-sign? --autostash --rebase-merges? --fork-point --strategy-option= --root --reschedule-failed-exec

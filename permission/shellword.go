@@ -136,7 +136,7 @@ type wordBuilder struct {
 	w    word
 	// brace: an unquoted { was left over, so a comma or .. after it may expand
 	// by rules that differ between shells.
-	brace bool
+	brace, closed bool
 	// several: the word has pieces that are not plain text.
 	several bool
 }
@@ -255,10 +255,14 @@ func (b *wordBuilder) lit(s string, start bool) {
 		case '[':
 			i += b.bracket(rs[i:], closed-i)
 		case '{':
-			b.brace = true
+			b.brace, b.closed = true, false
+			b.char(r)
+		case '}':
+			// Behind it .. is text again; a comma would still divide.
+			b.closed = true
 			b.char(r)
 		case ',', '.':
-			if b.brace && (r == ',' || i+1 < len(rs) && rs[i+1] == '.') {
+			if b.brace && (r == ',' || !b.closed && i+1 < len(rs) && rs[i+1] == '.') {
 				b.w.dynamic = true
 			}
 			b.char(r)

@@ -56,8 +56,9 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 	if table, ok := programs[tableName(name)]; ok && !wrapped {
 		w.optionRuns(p, table.read(args), dirs)
 	}
-	if name == "go" && len(args) > 0 {
-		w.optionRuns(p, goTest.read(args[1:]), dirs)
+	if name == "go" {
+		_, table, args := goOptions(p.cmd)
+		w.optionRuns(p, table.read(args), dirs)
 	}
 	if name == "crontab" {
 		w.hint(p, in.text)
