@@ -45,7 +45,7 @@ const (
 	PointEndStored    Point = "end_stored"
 )
 
-// Activities has everything that a run does to the world. All fields but Faults and Protected are required.
+// Activities has everything that a run does to the world. All fields but Faults, Tell and Protected are required.
 type Activities struct {
 	Store       Store
 	Definitions Definitions
@@ -58,6 +58,8 @@ type Activities struct {
 	Worker string
 	// Now is the clock.
 	Now func() time.Time
+	// Tell, if set, tells a workflow that rules have changed, so that it decides again what waits.
+	Tell func(ctx context.Context, workflowID string) error
 	// Faults, if set, is called at each Point; tests use it to die there.
 	Faults func(Point)
 

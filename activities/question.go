@@ -21,7 +21,7 @@ func question(run agent.Run, ag agent.Agent, rec tool.Record, d permission.Decis
 	r.Message = fmt.Sprintf("The agent %s wants to run %s. %s", ag.Name, c.call.Name, d.Reason)
 	r.Details = c.preview
 	r.Base = c.base
-	r.Reason = d.Reason
+	r.Reason, r.MaxGrant = d.Reason, interaction.GrantScope(d.Approval.MaxGrant)
 	r.Risk = string(d.Risk)
 	r.SuggestedPattern = d.SuggestedPatterns
 	if d.Matched != nil {

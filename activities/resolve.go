@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"holdpoint/agent"
+	"holdpoint/event"
 	"holdpoint/interaction"
 	"holdpoint/tool"
 )
@@ -13,8 +15,11 @@ import (
 // wants, in words that a model can act on. A result that is stored already wins.
 func (a *Activities) ResolveCall(ctx context.Context, in ResolveCallInput) (ResolveCallResult, error) {
 	var out ResolveCallResult
-	err := a.Store.Write(ctx, func(tx Tx) error {
-		_, head, err := lockRun(ctx, tx, in.RunID)
+	var run agent.Run
+	kept := false
+	err := a.Store.Write(ctx, func(tx Tx) (err error) {
+		var head event.Head
+		run, head, err = lockRun(ctx, tx, in.RunID)
 		if err != nil {
 			return err
 		}
@@ -38,6 +43,9 @@ func (a *Activities) ResolveCall(ctx context.Context, in ResolveCallInput) (Reso
 		if err := remember(ctx, tx, rec, in.Outcome); err != nil {
 			return err
 		}
+		if kept, err = keepRefusal(tx, w, run, asked.Request, in.Outcome); err != nil {
+			return err
+		}
 		res, err := w.finish(resolved(asked.Request, in.Outcome))
 		if err != nil {
 			return err
@@ -46,6 +54,9 @@ func (a *Activities) ResolveCall(ctx context.Context, in ResolveCallInput) (Reso
 		return nil
 	})
 	if err == nil {
+		if kept {
+			a.tellRuns(ctx, run.UserID)()
+		}
 		a.at(PointAnswerStored)
 	}
 	return out, err

@@ -35,6 +35,10 @@ func (a *Activities) RunTool(ctx context.Context, in RunToolInput) (RunToolResul
 	if err != nil {
 		return RunToolResult{}, err
 	}
+	if x.granted {
+		told := a.tellRuns(ctx, x.run.UserID)
+		defer told()
+	}
 	if out != nil {
 		a.at(PointResultStored)
 		return *out, nil
@@ -77,8 +81,9 @@ type execution struct {
 	verdict *verdict
 
 	// Set by the claim.
-	entry  tool.Execution
-	decide permission.Decision
+	entry   tool.Execution
+	granted bool // the approval left a grant behind
+	decide  permission.Decision
 }
 
 // prepare reads what the claim needs and does the slow part, reading files, before the transaction.
@@ -182,6 +187,9 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 	}
 	if stop, err := x.check(w); stop != nil || err != nil {
 		return stop, err
+	}
+	if err := x.keepApproval(ctx, tx, w); err != nil {
+		return nil, err
 	}
 	if !begun {
 		if kept, err := x.kept(ctx, tx); err != nil {

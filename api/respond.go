@@ -16,6 +16,7 @@ import (
 
 	"holdpoint/agent"
 	"holdpoint/interaction"
+	"holdpoint/permission"
 	"holdpoint/workflows"
 )
 
@@ -122,7 +123,10 @@ func validID(id string) bool {
 // check refuses what no state of the interaction could take: a wrong shape, a reviewer who isn't asked, another
 // digest, arguments that break the tool's schema.
 func (s *Server) check(ctx context.Context, row interaction.Interaction, r interaction.Response) error {
-	row.Status = interaction.StatusPending // the record may lag behind a hold
+	row.Status = interaction.StatusPending // the record may lag behind a hold, and behind its end
+	if r.Action == interaction.ActionResume {
+		row.Status = interaction.StatusHeld
+	}
 	var e *interaction.Error
 	if err := row.Check(r, s.now()); errors.As(err, &e) {
 		if e.Code != interaction.CodeAlreadyDecided && e.Code != interaction.CodeExpired {
@@ -131,10 +135,27 @@ func (s *Server) check(ctx context.Context, row interaction.Interaction, r inter
 	} else if err != nil {
 		return err
 	}
-	if r.Args == nil {
-		return nil
+	if err := checkPatterns(r); err != nil || r.Args == nil {
+		return err
 	}
 	return s.cfg.ValidateArgs(ctx, row.Request.ToolName, row.Request.RunID, r.Args)
+}
+
+// checkPatterns refuses a grant whose rules the permission language does not know.
+func checkPatterns(r interaction.Response) error {
+	if r.Grant == nil {
+		return nil
+	}
+	effect := permission.Allow
+	if r.Action == interaction.ActionReject {
+		effect = permission.Deny
+	}
+	for n, p := range r.Grant.Patterns {
+		if err := permission.ParsePattern(effect, p); err != nil {
+			return &interaction.Error{Code: interaction.CodeInvalid, Field: fmt.Sprintf("grant.patterns[%d]", n), Message: err.Error()}
+		}
+	}
+	return nil
 }
 
 // closed says what became of an interaction, to those who may know.

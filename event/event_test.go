@@ -182,6 +182,8 @@ func TestEveryTypeDecodesToItsPayload(t *testing.T) {
 		event.ExecutionSuspended: event.SuspendedData{Interactions: []interaction.ID{"c-1"}},
 		event.ExecutionResumed:   event.ResumedData{InteractionID: "c-1"},
 		event.ToolAuthDenied:     event.ToolAuthDeniedData{ToolCallID: "c", Rule: "bash(rm *)"},
+		event.ToolPaused:         event.ToolHoldData{InteractionID: "c-1", By: "ada", Note: "a look"},
+		event.ToolResumed:        event.ToolHoldData{InteractionID: "c-1", By: "ada"},
 		event.RunPaused:          event.HoldData{By: "ada", Note: "a look"},
 		event.RunResumed:         event.HoldData{By: "ada"},
 		event.RunCompleted:       event.RunCompletedData{Output: "done"},

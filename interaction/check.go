@@ -30,7 +30,7 @@ func (i Interaction) accept(r Response) (Response, error) {
 	if err != nil {
 		return r, err
 	}
-	for _, check := range []func(Response) error{i.checkHeld, i.Request.checkShape, i.checkStanding, i.checkQuorum} {
+	for _, check := range []func(Response) error{i.checkHeld, i.Request.checkShape, i.Request.checkGrant, i.checkStanding, i.checkQuorum} {
 		if err := check(r); err != nil {
 			return r, err
 		}

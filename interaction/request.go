@@ -124,6 +124,7 @@ type Request struct {
 	CancelText       string            `json:"cancel_text,omitempty"`
 	Interactions     []Request         `json:"interactions,omitempty"`
 	SuggestedPattern []string          `json:"suggested_patterns,omitempty"`
+	MaxGrant         GrantScope        `json:"max_grant,omitempty"` // the widest grant that an answer may leave
 	Digest           string            `json:"digest,omitempty"`
 	Base             string            `json:"base,omitempty"`      // hash of what an edit is based on, "" where there is nothing
 	Reviewers        []string          `json:"reviewers,omitempty"` // people and groups who may answer now; none means anybody
@@ -171,6 +172,7 @@ type Response struct {
 	Feedback    string          `json:"feedback,omitempty"`
 	Data        json.RawMessage `json:"data,omitempty"`
 	Responses   []Response      `json:"responses,omitempty"` // combined, in the order of the request's interactions
+	Grant       *Grant          `json:"grant,omitempty"`     // what the answer leaves behind for later calls
 	To          []string        `json:"to,omitempty"`        // delegate: who is asked instead
 	Until       time.Time       `json:"until,omitzero"`      // delegate: for how long
 	Digest      string          `json:"digest,omitempty"`    // of what the person saw; "" trusts the id alone

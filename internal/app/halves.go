@@ -48,7 +48,10 @@ func (a *App) startWorker() error {
 	})
 	w.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
 	acts := &activities.Activities{Store: activityStore{a.store}, Definitions: a.defs, Validate: a.schemas.validate,
-		Protected: protected(a.o), Home: home, Worker: fmt.Sprintf("%s:%d", host, os.Getpid()), Now: a.o.Now, Faults: a.o.Faults}
+		Protected: protected(a.o), Home: home, Worker: fmt.Sprintf("%s:%d", host, os.Getpid()), Now: a.o.Now, Faults: a.o.Faults,
+		Tell: func(ctx context.Context, workflowID string) error {
+			return a.client.SignalWorkflow(ctx, workflowID, "", workflows.MessageRecheck, struct{}{})
+		}}
 	for name, fn := range map[string]any{activities.StartRunName: acts.StartRun, activities.CallModelName: acts.CallModel,
 		activities.RunToolName: acts.RunTool, activities.ResolveCallName: acts.ResolveCall,
 		activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record,

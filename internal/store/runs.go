@@ -154,6 +154,21 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]agent.Run, string, err
 	return runs, next, nil
 }
 
+// maxWaiting bounds what WaitingRuns returns.
+const maxWaiting = 1000
+
+// WaitingRuns returns the workflow ids of a user's runs that wait for people, or are paused while they may, at most
+// 1,000, the newest first.
+func (s *Store) WaitingRuns(ctx context.Context, user interaction.PrincipalID) ([]string, error) {
+	runs, err := all(ctx, s.read(), bodyOf[agent.Run], `SELECT body FROM runs WHERE user_id = ? AND status IN (?, ?)
+		ORDER BY started_at DESC, id DESC LIMIT ?`, column(user), column(agent.RunAwaitingHuman), column(agent.RunPaused), maxWaiting)
+	ids := make([]string, len(runs))
+	for i, r := range runs {
+		ids[i] = r.WorkflowID
+	}
+	return ids, in(err, "list the waiting runs of user %s", user)
+}
+
 // where collects conditions.
 type where struct {
 	conds []string

@@ -1,0 +1,141 @@
+package app_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"holdpoint/interaction"
+	"holdpoint/internal/app/apptest"
+	"holdpoint/llm"
+	"holdpoint/permission"
+	"holdpoint/tool"
+)
+
+// keptRules are the rules kept for the tests' user.
+func keptRules(h *apptest.Holdpoint, session interaction.SessionID) []permission.Rule {
+	h.T.Helper()
+	rules, err := h.Store().Rules(context.Background(), "requester", session)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return rules
+}
+
+// echoes calls bash with what the user says, one line a turn.
+func echoes() *apptest.Model {
+	return &apptest.Model{Turn: func(_ int, req llm.Request) llm.Message {
+		lines, done := strings.Split(req.Messages[0].Content, "\n"), 0
+		for _, m := range req.Messages {
+			if m.Role == llm.RoleAssistant {
+				done++
+			}
+		}
+		if done == len(lines) {
+			return llm.Message{Content: "done"}
+		}
+		return apptest.Calls("bash", apptest.Bash(lines[done]))
+	}}
+}
+
+func always(scope string, patterns ...string) map[string]any {
+	g := map[string]any{"scope": scope}
+	if len(patterns) > 0 {
+		g["patterns"] = patterns
+	}
+	return map[string]any{"action": "approve", "reviewer": map[string]any{"id": "alice"}, "grant": g}
+}
+
+func TestAlwaysAllowCoversLaterCallsAndWhatWaits(t *testing.T) {
+	t.Parallel()
+	h := apptest.Start(t, apptest.WithModel(echoes()))
+	other := h.BeginIn(t.Name()+"-other", "echo waits")
+	h.Waits(other.RunID, 1)
+	run := h.BeginIn(t.Name()+"-one", "echo a\necho b")
+	id := h.Waits(run.RunID, 1)[0].ID
+	if code, body := h.Respond(id, always("user", "bash(echo")); code != http.StatusBadRequest || !strings.Contains(string(body), "grant.patterns[0]") {
+		t.Errorf("a pattern that can't be read: %d %s", code, body)
+	}
+	h.Answer(id, always("user", "bash(echo:*)"))
+	for _, r := range []apptest.RunView{run, other} {
+		if end := h.Ended(r.RunID); end.Status != "completed" {
+			t.Errorf("run %s ended %s", r.RunID, end.Status)
+		}
+	}
+	if n := strings.Count(h.EventTypes(run.RunID), "interaction_request"); n != 1 {
+		t.Errorf("%d questions were asked, want one", n)
+	}
+	rules := keptRules(h, "")
+	if len(rules) != 1 || rules[0].Pattern != "bash(echo:*)" || rules[0].GrantedBy != "alice" || rules[0].InteractionID != string(id) {
+		t.Errorf("kept was %+v", rules)
+	}
+}
+
+func TestAGrantOfASessionEndsWithIt(t *testing.T) {
+	t.Parallel()
+	h := apptest.Start(t, apptest.WithModel(echoes()))
+	run := h.BeginIn(t.Name()+"-one", "echo a\necho a")
+	h.Answer(h.Waits(run.RunID, 1)[0].ID, always("session")) // what is suggested: this very command
+	h.Ended(run.RunID)
+	if rules := keptRules(h, run.SessionID); len(rules) != 1 || rules[0].SessionID != string(run.SessionID) {
+		t.Errorf("kept was %+v", rules)
+	}
+	other := h.BeginIn(t.Name()+"-two", "echo a")
+	h.Answer(h.Waits(other.RunID, 1)[0].ID, map[string]any{"action": "skip"})
+	h.Ended(other.RunID)
+}
+
+func TestAGrantThatLosesOrDoesNotFitLeavesNothing(t *testing.T) {
+	t.Parallel()
+	done := &counter{}
+	h := apptest.Start(t, withEffect(apptest.Effect{Log: done.log}), apptest.WithModel(apptest.Turns(apptest.Calls("effect", `{"n":1}`))),
+		apptest.WithRules(`{match: "effect(n:1)", decision: ask, quorum: 2, max_grant: user}`))
+	lost := h.Begin("go")
+	id := h.Waits(lost.RunID, 1)[0].ID
+	h.Answer(id, always("user", "effect"))
+	h.Answer(id, by("bob", map[string]any{"action": "reject"}))
+	h.Ended(lost.RunID)
+
+	misfit := h.BeginIn(t.Name()+"-misfit", "go")
+	id = h.Waits(misfit.RunID, 1)[0].ID
+	h.Answer(id, always("user", "bash(ls)"))
+	second := always("user", "bash(ls)")
+	second["reviewer"] = map[string]any{"id": "bob"}
+	h.Answer(id, second)
+	h.Ended(misfit.RunID)
+	if rules := keptRules(h, ""); len(rules) > 0 || done.count() != 1 {
+		t.Errorf("kept was %+v, after %d effects", rules, done.count())
+	}
+	if types := h.EventTypes(misfit.RunID); !strings.Contains(types, "error") {
+		t.Errorf("the record does not say that the grant was not kept: %s", types)
+	}
+}
+
+func TestAlwaysRejectDeniesFromThenOn(t *testing.T) {
+	t.Parallel()
+	model := echoes()
+	h := apptest.Start(t, apptest.WithModel(model))
+	run := h.BeginIn(t.Name()+"-one", "echo a\necho a b")
+	h.Answer(h.Waits(run.RunID, 1)[0].ID, map[string]any{"action": "reject", "feedback": "never",
+		"grant": map[string]any{"scope": "user", "patterns": []string{"bash(echo:*)"}, "expires_at": time.Now().Add(time.Hour).UTC()}})
+	h.Ended(run.RunID)
+	if told := model.ToolResults(); len(told) != 2 || told[1].ToolStatus != string(tool.StatusDenied) {
+		t.Errorf("the model got %+v", told)
+	}
+}
+
+func TestAnAskRuleKeepsGrantsNarrow(t *testing.T) {
+	t.Parallel()
+	h := apptest.Start(t, apptest.WithModel(echoes()), apptest.WithRules(`{match: "bash(echo:*)", decision: ask, max_grant: session}`))
+	run := h.BeginIn(t.Name()+"-one", "echo a\necho a")
+	id := h.Waits(run.RunID, 1)[0].ID
+	if code, body := h.Respond(id, always("user", "bash(echo a)")); code != http.StatusForbidden || !strings.Contains(string(body), "session") {
+		t.Errorf("a grant wider than the rule lets: %d %s", code, body)
+	}
+	h.Answer(id, always("session", "bash(echo a)"))
+	if end := h.Ended(run.RunID); end.Status != "completed" {
+		t.Errorf("the run ended %s", end.Status)
+	}
+}
