@@ -40,6 +40,9 @@ func (s *script) ddTouches(args []word, dirs cwd) []touch {
 	return out
 }
 
+// takesNames are the programs that open what their standard input names.
+var takesNames = set("cpio sftp ftp lftp git pax")
+
 // maxGuesses bounds the arguments that are looked at one by one; with more the
 // command counts as able to touch anything.
 const maxGuesses = 200

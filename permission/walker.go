@@ -359,6 +359,9 @@ func (w *walker) call(c *syntax.CallExpr, dirs cwd, in stdin) flow {
 // run judges one simple command's words and what they start.
 func (w *walker) run(p *part, dirs cwd, in stdin) flow {
 	w.finish(p, dirs)
+	if w.watch && takesNames[p.cmd.name()] {
+		p.touches = append(p.touches, w.guesses([]word{plainWord(in.text)}, dirs)...)
+	}
 	w.add(p)
 	w.unwrap(p, dirs, in)
 	w.setsHomeByName(p.cmd)
