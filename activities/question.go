@@ -20,6 +20,7 @@ func question(run agent.Run, ag agent.Agent, rec tool.Record, d permission.Decis
 	r.Title = clip("Run "+c.call.Name+": "+interaction.Visible(subject(c.def, c.call.Args)), interaction.MaxTitleBytes)
 	r.Message = fmt.Sprintf("The agent %s wants to run %s. %s", ag.Name, c.call.Name, d.Reason)
 	r.Details = c.preview
+	r.ToolDigest = toolDigest(c.def)
 	r.Base = c.base
 	r.Reason, r.MaxGrant = d.Reason, interaction.GrantScope(d.Approval.MaxGrant)
 	r.Risk = string(d.Risk)
@@ -29,6 +30,16 @@ func question(run agent.Run, ag agent.Agent, rec tool.Record, d permission.Decis
 	}
 	applyApproval(&r, d.Approval, now)
 	return r
+}
+
+// toolDigest stands for what a tool takes: an approval is for the tool that was shown, and another version of it, with
+// other arguments or of another kind, is shown again.
+func toolDigest(def tool.Definition) string {
+	b, err := json.Marshal([]any{def.Name, def.Server, def.Schema, def.Resource, def.Field, def.Closed})
+	if err != nil { // a schema that is no JSON
+		b = []byte(err.Error())
+	}
+	return fingerprint(string(b))
 }
 
 // subject is what a call is about, in few words: the argument that its permission is decided on, or all of them.

@@ -212,8 +212,13 @@ func (x *execution) check(w *callWriter) (*RunToolResult, error) {
 		w.emit(event.ToolAuthDenied, deniedData(x.rec.Call, d, by))
 		return w.finish(*deniedResult(d))
 	}
-	if x.invalid != "" {
+	switch {
+	case x.invalid != "" && x.edited:
 		return x.reask(w, "the edited arguments were not accepted ("+x.invalid+")")
+	case x.invalid != "" && x.in.Approval != nil:
+		return x.reask(w, "the tool has changed and does not take these arguments any more ("+x.invalid+")")
+	case x.invalid != "":
+		return w.finish(tool.Result{Status: tool.StatusError, Content: fmt.Sprintf("The tool has changed and does not take these arguments any more, so the call was not made: %s.", x.invalid)})
 	}
 	if d.Effect == permission.Allow && x.in.Approval == nil {
 		return nil, nil
@@ -247,6 +252,9 @@ func (x *execution) unbound() string {
 	asked := x.asked.Request
 	if asked.ToolCallID != x.rec.Call.ID || asked.ID != x.in.Approval.InteractionID {
 		return "the approval was given for another call"
+	}
+	if asked.ToolDigest != "" && asked.ToolDigest != toolDigest(x.impl.Definition()) {
+		return "the tool has changed since it was shown"
 	}
 	if x.base == baseUnreadable || asked.Base != x.base {
 		return "the file has changed since it was shown"

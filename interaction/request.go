@@ -126,6 +126,7 @@ type Request struct {
 	SuggestedPattern []string          `json:"suggested_patterns,omitempty"`
 	MaxGrant         GrantScope        `json:"max_grant,omitempty"` // the widest grant that an answer may leave
 	Digest           string            `json:"digest,omitempty"`
+	ToolDigest       string            `json:"tool_digest,omitempty"` // of the tool as it was when the call was shown
 	Base             string            `json:"base,omitempty"`      // hash of what an edit is based on, "" where there is nothing
 	Reviewers        []string          `json:"reviewers,omitempty"` // people and groups who may answer now; none means anybody
 	Quorum           int               `json:"quorum,omitempty"`    // distinct approvers needed; 0 means 1
