@@ -38,7 +38,10 @@ func (w *walker) moved(p *part, dirs cwd) flow {
 		words = words[1:]
 	}
 	switch words[0].text {
-	case "pushd", "popd", "source", ".", "eval":
+	case "popd":
+		w.lost = true
+		return stay(cwd{""})
+	case "source", ".", "eval":
 		return stay(cwd{""})
 	case "trap":
 		// The handler may run before any later command.
@@ -46,12 +49,13 @@ func (w *walker) moved(p *part, dirs cwd) flow {
 			return stay(cwd{""})
 		}
 		return stay(dirs)
-	case "cd":
+	case "cd", "pushd":
 	default:
 		return stay(dirs)
 	}
 	to, ok := cdTarget(words[1:], w.places.home)
-	if !ok || len(p.cmd.assigns) > 0 {
+	if !ok || len(p.cmd.assigns) > 0 || words[0].text == "pushd" && len(words) != 2 {
+		w.lost = true
 		return stay(cwd{""})
 	}
 	var moved cwd
@@ -71,6 +75,7 @@ func (w *walker) moved(p *part, dirs cwd) flow {
 	return flow{moved, moved.plus(dirs)}
 }
 
+// cdTarget is where cd and pushd go, if that is plain.
 func cdTarget(args []word, home string) (string, bool) {
 	for len(args) > 0 && (args[0].text == "-L" || args[0].text == "--") {
 		args = args[1:]
@@ -79,7 +84,7 @@ func cdTarget(args []word, home string) (string, bool) {
 		return home, home != ""
 	}
 	to := args[0]
-	if len(args) > 1 || !to.sure() || to.text == "" || to.text[0] == '-' {
+	if len(args) > 1 || !to.sure() || to.text == "" || to.text[0] == '-' || to.text[0] == '+' {
 		return "", false
 	}
 	if !to.tilde {

@@ -20,7 +20,10 @@ func (w *walker) finish(p *part, dirs cwd) {
 		}
 		w.gitAliases(p, rest, skipped)
 		for _, dir := range dirs {
-			if dir == "" && p.hazard == "" {
+			switch {
+			case dir == "" && w.lost:
+				p.doubt = "git runs in a directory that is not known"
+			case dir == "" && p.hazard == "":
 				p.hazard = "git runs in a directory that is not known"
 			}
 		}

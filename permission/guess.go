@@ -81,7 +81,8 @@ func fileNames(arg string) []string {
 		}
 		return out
 	}
-	out := []string{arg, afterAny(arg, "=@:"), afterAny(arg, ",")}
+	before, _, _ := strings.Cut(arg, ":")
+	out := []string{arg, before, afterAny(arg, "=@:"), afterAny(arg, ",")}
 	if at := strings.IndexAny(arg, "rwRW"); at >= 0 && strings.Trim(arg[:at], "0123456789,$") == "" {
 		out = append(out, arg[at+1:]) // what sed's r and w name
 	}

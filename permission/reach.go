@@ -214,10 +214,10 @@ func (r reading) hasAny(letters string) bool {
 }
 
 // tarTouches: creating reads the operands and writes the archive, extracting
-// reads the archive and writes below the directory.
+// reads the archive and writes below the directory it is told.
 func (s *script) tarTouches(r reading, dirs cwd) []touch {
 	creates := r.has("c", "r", "u", "A", "create", "append", "update", "catenate", "concatenate", "delete")
-	extracts := r.has("x", "extract", "get")
+	extracts := r.has("x", "extract", "get") && r.has("C", "directory")
 	var out []touch
 	for _, o := range r.opts {
 		if (o.name == "f" || o.name == "file") && o.given {

@@ -76,6 +76,8 @@ type script struct {
 	// tails are commands wrapped too deeply to be taken apart.
 	tails  []command
 	linked bool
+	// lost: a cd went somewhere that is not known.
+	lost bool
 	// opened are the files of the command at hand that were looked at.
 	opened map[touchKey]bool
 	// watch: some rule is about files, so the files of commands matter.
