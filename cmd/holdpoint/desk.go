@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -52,8 +53,14 @@ func (c *cli) inboxDesk(ctx context.Context, cl *client, r *remote, run interact
 			return nil
 		}
 		leave, err := d.command(ctx, line)
-		if leave || err != nil {
+		var ended *exit
+		switch {
+		case leave, errors.As(err, &ended):
 			return err
+		case ctx.Err() != nil:
+			return &exit{code: exitInterrupted}
+		case err != nil: // it may be there again at the next look
+			c.line(c.out, c.style.red("not now:"), err.Error())
 		}
 	}
 }

@@ -31,9 +31,11 @@ func sit(t *testing.T, rows []interaction.Request, editor string, args ...string
 	t.Helper()
 	s := &seat{dir: t.TempDir(), screen: newTerminal(), ended: make(chan error, 1)}
 	s.bridge = newFakeBridge(t, s.dir)
+	s.bridge.mu.Lock()
 	for _, r := range rows {
 		s.bridge.rows = append(s.bridge.rows, interaction.Open(r, testNow))
 	}
+	s.bridge.mu.Unlock()
 	self, err := os.Executable() // TestMain runs the CLI when it is called by its name
 	if err != nil {
 		t.Fatal(err)
@@ -172,6 +174,29 @@ if grep -q broken "$1"; then printf '{"command": "ls -l", "n": 5}' > "$1"; else 
 	}
 	if out := s.screen.String(); !strings.Contains(out, `-ls\u202e`) || !strings.Contains(out, "+ls -l") || strings.Contains(out, "Changed n") || strings.Contains(out, "\u202e") {
 		t.Errorf("the change was not shown:\n%s", out)
+	}
+}
+
+func TestWhatIsTypedBesideTheEditorAnswersNothing(t *testing.T) {
+	t.Parallel()
+	s := sit(t, []interaction.Request{approval("aaaa1111-1-0-1", `{"command":"ls"}`)}, `
+printf '{"command": "rm -r"}' > "$1"
+echo editing
+while [ ! -e saved ]; do sleep 0.02; done
+`, "inbox")
+	s.types(t, openWhich, 1, "1")
+	s.types(t, choice, 1, "e")
+	s.types(t, "editing", 1, "yes")
+	s.screen.await(t, "yes", 1) // the terminal has it
+	if err := os.WriteFile(filepath.Join(s.dir, "saved"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.types(t, "Run it with these arguments?", 1, "no")
+	s.types(t, choice, 2, "l")
+	s.types(t, openWhich, 2, "q")
+	s.ends(t, 0)
+	if got := s.sent(t); len(got) != 0 {
+		t.Errorf("sent %+v", got)
 	}
 }
 

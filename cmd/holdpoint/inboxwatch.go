@@ -141,7 +141,7 @@ func (l *inboxLive) line(ch change) error {
 	case ch.Change == "changed":
 		mark, text = "~", it.Title+": "+string(it.Status)
 	}
-	l.c.line(l.c.out, mark, shortID(it.ID)+"  "+l.c.style.risk(orDash(it.Risk), "")+"  "+orDash(it.ToolName)+"  "+text)
+	l.c.line(l.c.out, mark, shortID(it.ID)+"  "+orDash(it.Risk)+"  "+orDash(it.ToolName)+"  "+text)
 	return nil
 }
 

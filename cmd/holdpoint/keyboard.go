@@ -25,6 +25,7 @@ type keyboard struct {
 	lines  chan typedLine
 	pause  chan struct{} // the reader stands still from here
 	resume chan struct{} // to here
+	in     *os.File      // nil for what is no file
 	wake   *os.File      // gets the reader out of its wait; nil where nothing can
 	ended  chan struct{}
 }
@@ -35,7 +36,7 @@ func newKeyboard(ctx context.Context, in io.Reader) *keyboard {
 	f, isFile := in.(*os.File)
 	if isFile {
 		if r, w, err := os.Pipe(); err == nil {
-			k.wake = w
+			k.in, k.wake = f, w
 			context.AfterFunc(ctx, func() { _, _ = w.Write([]byte{0}) })
 			go k.poll(ctx, f, r)
 			return k
@@ -139,8 +140,25 @@ func (k *keyboard) borrow(fn func() error) error {
 	}
 	select {
 	case k.pause <- struct{}{}:
-		defer func() { k.resume <- struct{}{} }()
+		defer func() {
+			k.discard()
+			k.resume <- struct{}{}
+		}()
 	case <-k.ended:
 	}
 	return fn()
+}
+
+// discard drops what was typed while another had the terminal: it can't be an answer to what is shown next.
+func (k *keyboard) discard() {
+	buf := make([]byte, 4096)
+	for {
+		fds := []unix.PollFd{{Fd: int32(k.in.Fd()), Events: unix.POLLIN}}
+		if n, err := unix.Poll(fds, 0); n < 1 || err != nil || fds[0].Revents&unix.POLLIN == 0 {
+			return
+		}
+		if n, err := unix.Read(int(k.in.Fd()), buf); n < 1 || err != nil {
+			return
+		}
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,15 +19,17 @@ import (
 // answerFlags are respond's.
 type answerFlags struct {
 	args, reason, feedback, text, note, id, body, run string
-	until                                             string
-	selected, to                                      []string
+	until, always                                     string
+	selected, to, patterns                            []string
+	uses                                              int
 	yes, no, json                                     bool
 }
 
 const respondLong = `Answers interactions. ID is what the inbox shows, or any unambiguous part of its beginning.
 ACTION is one of those it offers (approve, modify_args, reject, retry, answer, skip, terminate) or an option's id;
 it may be left out where --text, --select, --yes or --no is the answer. pause holds it, so that its clocks stand,
-resume lets it go on, and delegate --to asks others instead.
+resume lets it go on, and delegate --to asks others instead. With --always session or --always user, approve and
+reject are kept as rules for later calls: those that the inbox says, or --pattern.
 
 Several IDs, or --run RUN for all that waits in a run, are answered by one ACTION: approve, reject, retry, skip or
 terminate. What is marked dangerous is not approved so: it is left out, and said to be. With --run at a terminal,
@@ -64,6 +65,7 @@ func respondCommand(c *cli) *cobra.Command {
 	r.flags(c, cmd)
 	f.flags(cmd)
 	complete(cmd, "run", c.completing(&r, liveRunIDs))
+	complete(cmd, "always", choicesOf("session", "user"))
 	return cmd
 }
 
@@ -78,7 +80,10 @@ func (f *answerFlags) flags(cmd *cobra.Command) {
 	fs.BoolVar(&f.yes, "yes", false, "confirm")
 	fs.BoolVar(&f.no, "no", false, "do not confirm")
 	fs.StringSliceVar(&f.to, "to", nil, "with delegate: who is asked instead, people or group:NAME")
-	fs.StringVar(&f.until, "until", "", "with delegate: until when, a time such as 2026-05-01T12:00:00Z or a duration such as 4h")
+	fs.StringVar(&f.always, "always", "", "with approve or reject: keep the answer for the session or the user, as a rule")
+	fs.StringArrayVar(&f.patterns, "pattern", nil, "with --always: a rule such as 'bash(go test:*)', instead of those suggested; may be repeated")
+	fs.IntVar(&f.uses, "uses", 0, "with --always: how many later calls it may allow (0: any number)")
+	fs.StringVar(&f.until, "until", "", "with delegate and --always: until when, a time such as 2026-05-01T12:00:00Z or a duration such as 4h")
 	fs.StringVar(&f.note, "note", "", "a note for the record; the agent does not see it")
 	fs.StringVar(&f.id, "id", "", "id of this response: the same id is applied once")
 	fs.StringVar(&f.body, "body", "", "the whole response, for combined and custom questions: JSON, @FILE, or -")
@@ -89,7 +94,7 @@ func (f *answerFlags) flags(cmd *cobra.Command) {
 
 // split tells the ids from the action, which comes last.
 func (f *answerFlags) split(args []string) (ids []string, action string, err error) {
-	one := f.text+f.args+f.body+f.id != "" || len(f.to) > 0 || len(f.selected) > 0 || f.yes || f.no
+	one := f.text+f.args+f.body+f.id+f.always != "" || len(f.to) > 0 || len(f.selected) > 0 || f.yes || f.no
 	switch {
 	case f.run != "" && len(args) != 1:
 		return nil, "", usage("with --run, give an ACTION and no ID: %d words are too many or too few", len(args))
@@ -103,7 +108,7 @@ func (f *answerFlags) split(args []string) (ids []string, action string, err err
 		ids, action = args[:len(args)-1], args[len(args)-1]
 	}
 	if one && (f.run != "" || len(ids) > 1) {
-		return nil, "", usage("--args, --text, --select, --yes, --no, --to, --body and --id are for one interaction: answer it alone")
+		return nil, "", usage("--args, --text, --select, --yes, --no, --to, --always, --body and --id are for one interaction: answer it alone")
 	}
 	return ids, action, nil
 }
@@ -133,27 +138,7 @@ func (f *answerFlags) response(c *cli, action string) (interaction.Response, err
 		}
 	}
 	f.words(&resp)
-	return resp, f.delegate(&resp, c.now())
-}
-
-// delegate says who is asked instead, and until when.
-func (f *answerFlags) delegate(resp *interaction.Response, now time.Time) error {
-	if len(f.to) > 0 {
-		resp.To = f.to
-	}
-	if f.until == "" {
-		return nil
-	}
-	if d, err := time.ParseDuration(f.until); err == nil && d > 0 {
-		resp.Until = now.Add(d).UTC().Truncate(time.Second)
-		return nil
-	}
-	t, err := time.Parse(time.RFC3339, f.until)
-	if err != nil {
-		return usage("--until: %q is neither a time such as 2026-05-01T12:00:00Z nor a duration such as 4h", f.until)
-	}
-	resp.Until = t
-	return nil
+	return resp, f.lasting(&resp, c.now())
 }
 
 func (f *answerFlags) words(resp *interaction.Response) {

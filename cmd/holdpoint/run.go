@@ -77,7 +77,7 @@ func (c *cli) run(ctx context.Context, cl *client, r *remote, body api.StartRun,
 	}
 	err = c.watch(ctx, cl, r, started.RunID, watching{json: asJSON, ask: c.asks && !asJSON})
 	if ctx.Err() != nil {
-		fmt.Fprintf(c.err, "\nRun %s goes on without you. What waits for a person: %s inbox%s\n", started.RunID, c.name, r.typed())
+		fmt.Fprintf(c.err, "\nRun %s goes on without you. What waits for a person: %s inbox%s\n", interaction.Visible(string(started.RunID)), c.name, r.typed())
 		return &exit{code: exitInterrupted}
 	}
 	return err

@@ -92,7 +92,7 @@ func (c *cli) runsList(ctx context.Context, cl *client, r *remote, q runsQuery, 
 	}
 	c.runTable(page.Items)
 	if page.NextPageToken != "" {
-		fmt.Fprintf(c.out, "\nThere are more: --page-token %s\n", shellWord(page.NextPageToken))
+		fmt.Fprintf(c.out, "\nThere are more: --page-token %s\n", shellWord(interaction.Visible(page.NextPageToken)))
 	}
 	fmt.Fprintf(c.out, "\nSee one: %s runs%s RUN\n", c.name, r.typed())
 	return nil
@@ -224,7 +224,7 @@ func (c *cli) runLines(w io.Writer, r *remote, v api.RunView) {
 			c.line(w, "  "+interaction.Visible(shortID(p.ID))+"  "+c.style.risk(interaction.Visible(orDash(p.Risk)), p.Risk)+" ", p.Title)
 		}
 	}
-	id := shellWord(string(v.ID)[:min(len(v.ID), runPart)])
+	id := shellWord(interaction.Visible(string(v.ID)[:min(len(v.ID), runPart)]))
 	if len(v.Pending) > 0 {
 		fmt.Fprintf(w, "See what it asks: %s inbox%s --run %s\n", c.name, r.typed(), id)
 	}

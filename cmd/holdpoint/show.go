@@ -48,6 +48,7 @@ func (c *cli) fields(w io.Writer, it api.Interaction) {
 	c.field(w, "For", string(it.Requester))
 	c.field(w, "Reason", it.Reason)
 	c.field(w, "Rule", it.MatchedRule)
+	c.field(w, "Always", keepText(it.Request))
 	c.field(w, "Reviewers", c.reviewers(it.Request))
 	c.field(w, "Asked", it.CreatedAt.UTC().Format(time.RFC3339)+" ("+age(c.now().Sub(it.CreatedAt))+" ago)")
 	c.field(w, "Deadline", c.deadline(it.Request))
@@ -81,6 +82,18 @@ func kindText(k interaction.Kind) string {
 	default:
 		return ""
 	}
+}
+
+// keepText says how far an approval may be kept, and for what unless patterns are given.
+func keepText(q interaction.Request) string {
+	if q.MaxGrant == "" || q.MaxGrant == interaction.GrantNone {
+		return ""
+	}
+	text := "an approval may be kept for the " + string(q.MaxGrant)
+	if len(q.SuggestedPattern) > 0 {
+		text += ": " + strings.Join(q.SuggestedPattern, ", ")
+	}
+	return text
 }
 
 func (c *cli) reviewers(q interaction.Request) string {

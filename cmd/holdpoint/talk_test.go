@@ -73,9 +73,11 @@ func newTalking(t *testing.T, rows ...interaction.Request) *talking {
 	t.Helper()
 	dir := t.TempDir()
 	b := newFakeBridge(t, dir)
+	b.mu.Lock()
 	for _, r := range rows {
 		b.rows = append(b.rows, interaction.Open(r, testNow))
 	}
+	b.mu.Unlock()
 	base, err := url.Parse(b.URL)
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,8 @@ func (c *cli) watchRun(ctx context.Context, cl *client, r *remote, ref string, o
 	}
 	err = c.watch(ctx, cl, r, run.ID, o)
 	if ctx.Err() != nil {
-		fmt.Fprintf(c.err, "\nRun %s goes on without you: %s watch%s %s\n", run.ID, c.name, r.typed(), shellWord(string(run.ID)))
+		id := interaction.Visible(string(run.ID))
+		fmt.Fprintf(c.err, "\nRun %s goes on without you: %s watch%s %s\n", id, c.name, r.typed(), shellWord(id))
 		return &exit{code: exitInterrupted}
 	}
 	return err
