@@ -118,3 +118,44 @@ func (m *machine) quickstartDone(t *testing.T) {
 		}
 	}
 }
+
+// TestTheExamplesCommandsRun runs the sh blocks of the examples' READMEs, and checks what the long-lived lines name.
+func TestTheExamplesCommandsRun(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob(filepath.Join(repository, "examples", "*", "README.md"))
+	if err != nil || len(names) != 3 {
+		t.Fatalf("the examples' READMEs are %v (%v)", names, err)
+	}
+	for _, name := range names {
+		t.Run(filepath.Base(filepath.Dir(name)), func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			if err := os.CopyFS(filepath.Join(m.dir, "examples"), os.DirFS(filepath.Join(repository, "examples"))); err != nil {
+				t.Fatal(err)
+			}
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			script, blocks, starts := prelude, 0, 0
+			for _, s := range fenced(name, string(data)) {
+				switch s.language {
+				case "sh":
+					script += s.text
+					blocks++
+				case "console":
+					for _, found := range devLine.FindAllStringSubmatch(s.text, -1) {
+						script += "bin/holdpoint config check " + strings.TrimPrefix(found[1], "--config ") + "\n"
+						starts++
+					}
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			out, err := m.command(ctx, "bash", "-c", script).CombinedOutput()
+			if err != nil || blocks != 1 || starts != 1 || strings.Count(string(out), "No mistakes in ") != 2 {
+				t.Errorf("%d blocks, %d starts, %v:\n%s", blocks, starts, err, out)
+			}
+		})
+	}
+}

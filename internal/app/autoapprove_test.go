@@ -97,3 +97,21 @@ func TestWithoutAutoApproveRiskTheSameCallAsks(t *testing.T) {
 	h.Answer(h.Waits(run.RunID, 1)[0].ID, map[string]any{"action": "reject"})
 	completes(h, run.RunID)
 }
+
+func TestWithoutPermissionsOnlyADenyHolds(t *testing.T) {
+	t.Parallel()
+	model := apptest.Turns(apptest.Calls("bash", apptest.Bash("echo ran > ran.txt"), "bash", apptest.Bash("rm ran.txt"), "file_write", `{"path":"asked.txt","content":"x"}`))
+	h := apptest.Start(t, apptest.WithModel(model), apptest.WithRules(
+		`{match: "bash(rm:*)", decision: deny}`, `{match: file_write, decision: ask}`),
+		func(o *app.Options) { addToConfig(o, "enable_permissions: false\n") })
+	run := h.Begin("go")
+	completes(h, run.RunID)
+	for _, name := range []string{"ran.txt", "asked.txt"} {
+		if _, err := os.Stat(filepath.Join(h.Dir, name)); err != nil {
+			t.Errorf("what no deny forbids did not run: %v", err)
+		}
+	}
+	if got := model.ToolResults(); len(got) != 3 || got[1].ToolStatus != "denied" {
+		t.Errorf("the model got %+v", got)
+	}
+}
