@@ -51,6 +51,12 @@ func (a *Activities) Check(ctx context.Context, in CheckInput) (call permission.
 	return a.permissionCall(rules, run, ag, def, in.Args), a.judge(rules, run, ag, def, in.Args), invalid, nil
 }
 
+// PastCall is a call that was made, as a rule is matched against it now.
+func (a *Activities) PastCall(ag agent.Agent, def tool.Definition, c tool.Call) permission.Call {
+	run := agent.Run{SessionID: c.SessionID}
+	return a.permissionCall(inForce{at: a.Now()}, run, ag, def, c.Args)
+}
+
 func (a *Activities) checkedAgent(name string) (agent.Agent, error) {
 	if name == "" {
 		return agent.Agent{EnableHITL: true, EnablePermissions: true}, nil

@@ -51,6 +51,7 @@ func (s *Server) Close() error {
 func humaConfig(version string) huma.Config {
 	c := huma.DefaultConfig("Holdpoint", version)
 	c.Info.Description = "A durable human-approval gate for AI agents. Errors are application/problem+json."
+	c.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer"}}
 	c.Security = []map[string][]string{{"bearer": {}}}
 	c.CreateHooks = nil // no $schema members in bodies
@@ -75,6 +76,7 @@ func unmarshal(data []byte, v any) error {
 func (s *Server) routes(h huma.API) {
 	s.runRoutes(h)
 	s.interactionRoutes(h)
+	s.permissionRoutes(h)
 	s.healthRoutes(h)
 }
 

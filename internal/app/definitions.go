@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"holdpoint/agent"
 	"holdpoint/api"
@@ -25,10 +26,13 @@ type definitions struct {
 	models map[string]llm.Model
 	tools  *tool.Set
 	extra  []string // tools given in Options, which every agent may use
+
+	policiesMu sync.Mutex
+	policies   map[string][]permission.Rule
 }
 
 func newDefinitions(cfg *config.Config, o Options) (*definitions, error) {
-	d := &definitions{cfg: cfg, models: map[string]llm.Model{}}
+	d := &definitions{cfg: cfg, models: map[string]llm.Model{}, policies: map[string][]permission.Rule{}}
 	var wrong []config.Problem
 	for _, m := range cfg.Models {
 		live, err := newModel(m)
@@ -178,10 +182,19 @@ func (d *definitions) Agent(name string) (agent.Agent, bool) {
 	return a, ok
 }
 
-// Policy returns the rules that hold under a policy now.
+// Policy returns the rules that hold under a policy now, the same slice each time: the configuration does not change.
 func (d *definitions) Policy(name string) ([]permission.Rule, bool) {
 	found := slices.ContainsFunc(d.cfg.Policies, func(p config.Policy) bool { return p.Name == name })
-	return d.cfg.Policy(name), found
+	d.policiesMu.Lock()
+	defer d.policiesMu.Unlock()
+	rules, known := d.policies[name]
+	if !known {
+		rules = d.cfg.Policy(name)
+		if found || name == "" { // names that are gone come from old runs, and there may be many
+			d.policies[name] = rules
+		}
+	}
+	return rules, found
 }
 
 // Model returns the live model of a name.

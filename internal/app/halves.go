@@ -29,10 +29,6 @@ func (a *App) startWorker() error {
 	if err := builtin.Shield(); err != nil {
 		return fmt.Errorf("the worker's environment can't be hidden from commands: %w", err)
 	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = "" // then ~/ in a path asks
-	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown-host"
@@ -47,11 +43,11 @@ func (a *App) startWorker() error {
 		OnFatalError:                     func(err error) { a.fail(fmt.Errorf("worker: %w", err)) },
 	})
 	w.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
-	acts := &activities.Activities{Store: activityStore{a.store}, Definitions: a.defs, Validate: a.schemas.validate,
-		Protected: protected(a.o), Home: home, Worker: fmt.Sprintf("%s:%d", host, os.Getpid()), Now: a.o.Now, Faults: a.o.Faults,
-		Tell: func(ctx context.Context, workflowID string) error {
-			return a.client.SignalWorkflow(ctx, workflowID, "", workflows.MessageRecheck, struct{}{})
-		}}
+	acts := a.newActivities()
+	acts.Worker, acts.Faults = fmt.Sprintf("%s:%d", host, os.Getpid()), a.o.Faults
+	acts.Tell = func(ctx context.Context, workflowID string) error {
+		return a.client.SignalWorkflow(ctx, workflowID, "", workflows.MessageRecheck, struct{}{})
+	}
 	for name, fn := range map[string]any{activities.StartRunName: acts.StartRun, activities.CallModelName: acts.CallModel,
 		activities.RunToolName: acts.RunTool, activities.ResolveCallName: acts.ResolveCall,
 		activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record,
@@ -86,7 +82,7 @@ func (a *App) startBridge(dev bool) error {
 	if err := auth.CheckListen(a.o.Listen, a.token != ""); err != nil {
 		return err
 	}
-	handler, err := api.New(api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn,
+	handler, err := api.New(api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn, Permissions: a.permissions(),
 		ValidateArgs: a.validateArgs, TaskQueue: a.o.TaskQueue, UpdateTimeout: a.o.UpdateTimeout, Loopback: auth.Loopback(a.o.Listen),
 		Version: a.o.Version, Log: a.log, Checks: []api.Check{{Name: "store", Missing: "the store does not answer", Run: a.store.Ping}}})
 	if err != nil {

@@ -111,6 +111,7 @@ type Config struct {
 	PermissionStores []Store
 	SessionStores    []Store
 	Policies         []Policy
+	Templates        []Template
 	Specs            []AgentSpec
 	// Components are all of these as they are written, for showing.
 	Components []Component

@@ -160,7 +160,7 @@ func TestEveryKeyOfTheSchemaIsRead(t *testing.T) {
 	}
 	heads := map[string]string{
 		"model": "provider: openai\nmodel: m\n", "tool": "", "permission_store": "store_type: sqlite\n", "session_store": "store_type: sqlite\n",
-		"policy": "", "agent": "",
+		"policy": "", "agent": "", "policy_template": "", "policy_template_rules": "", "policy_template_rules_where": "",
 		"policy_rules": "", "policy_rules_where": "", "policy_rules_examples": "", "tool_params_bash": "", "tool_params_http_fetch": "",
 	}
 	for name := range schema.Defs {
@@ -212,6 +212,10 @@ func withOddValue(name, head, key string) string {
 		head = "provider: scripted\n"
 	}
 	switch name {
+	case "policy_template_rules":
+		return fmt.Sprintf("type: policy_template\nname: p\nrules:\n  - {decision: allow, %s}\n", line(key))
+	case "policy_template_rules_where":
+		return fmt.Sprintf("type: policy_template\nname: p\nrules:\n  - {match: bash, decision: allow, where: [{%s}]}\n", line(key))
 	case "policy_rules":
 		return fmt.Sprintf("type: policy\nname: p\nrules:\n  - {decision: ask, %s}\n", line(key))
 	case "policy_rules_where":

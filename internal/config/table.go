@@ -127,6 +127,7 @@ func kinds() []kind {
 		{"permission_store", &permissionStoreKeys, readPermissionStore},
 		{"session_store", &sessionStoreKeys, readSessionStore},
 		{"policy", &policyKeys, readPolicy},
+		{"policy_template", &templateKeys, readTemplate},
 		{"agent", &agentKeys, readAgent},
 	}
 }
