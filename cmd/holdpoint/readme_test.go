@@ -162,3 +162,17 @@ func TestEveryBlockHasALanguageThatIsChecked(t *testing.T) {
 		}
 	}
 }
+
+func TestTheCommandLinesPageNamesEveryCommand(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join(repository, "docs", "cli.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, _ := newRoot(processCLI())
+	for _, cmd := range root.Commands() {
+		if !regexp.MustCompile("`(holdpoint )?" + cmd.Name() + "[ `|]").Match(page) {
+			t.Errorf("docs/cli.md does not say what `holdpoint %s` is for", cmd.Name())
+		}
+	}
+}

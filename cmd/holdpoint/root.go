@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -41,7 +42,33 @@ func newRoot(c *cli) (root *cobra.Command, begun *bool) {
 	root.SetErr(c.err)
 	root.AddCommand(runCommand(c), runsCommand(c), watchCommand(c), stepsCommand(c), controlCommand(c), messageCommand(c),
 		inboxCommand(c), respondCommand(c), configCommand(c), devCommand(c), workerCommand(c), apiCommand(c), versionCommand(c))
+	group(root)
 	return root, begun
+}
+
+// groups are the headings of the help, each with its commands.
+var groups = []struct {
+	id, title string
+	commands  []string
+}{
+	{"runs", "Runs:", []string{"run", "runs", "watch", "steps", "control", "message"}},
+	{"people", "What waits for people:", []string{"inbox", "respond"}},
+	{"rules", "Rules and configuration:", []string{"rules", "config"}},
+	{"serve", "Serving:", []string{"dev", "worker", "api"}},
+}
+
+func group(root *cobra.Command) {
+	for _, g := range groups {
+		used := false
+		for _, cmd := range root.Commands() {
+			if slices.Contains(g.commands, cmd.Name()) {
+				cmd.GroupID, used = g.id, true
+			}
+		}
+		if used {
+			root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		}
+	}
 }
 
 func versionCommand(c *cli) *cobra.Command {
