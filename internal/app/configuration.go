@@ -110,8 +110,7 @@ func (c *Configuration) Summaries() []Summary {
 		s := Summary{Type: one.Kind, Name: one.Name, File: one.Pos.File, Line: one.Pos.Line}
 		switch one.Kind {
 		case "model":
-			m, _ := c.cfg.Model(one.Name)
-			s.Text = modelSummary(m)
+			s.Text = modelSummary(one)
 		case "tool":
 			s.Text = c.toolSummary(one.Name)
 		case "permission_store":
@@ -131,13 +130,20 @@ func (c *Configuration) Summaries() []Summary {
 	return out
 }
 
-func modelSummary(m config.Model) string {
-	if m.Provider == config.ProviderScripted {
-		return "scripted by " + filepath.Base(m.Script)
+// modelSummary goes by what is shown, which has no secrets.
+func modelSummary(shown config.Component) string {
+	said := map[string]string{}
+	for _, s := range shown.Settings {
+		if text, ok := s.Value.(string); ok {
+			said[s.Key] = text
+		}
 	}
-	text := string(m.Provider) + " " + m.Model
-	if m.BaseURL != "" {
-		text += " at " + m.BaseURL
+	if said["provider"] == string(config.ProviderScripted) {
+		return "scripted by " + filepath.Base(said["script"])
+	}
+	text := said["provider"] + " " + said["model"]
+	if said["base_url"] != "" {
+		text += " at " + said["base_url"]
 	}
 	return text
 }
