@@ -6,10 +6,7 @@ func (e *evaluation) commands() {
 		e.res = v
 		p := e.places
 		s := &script{places: p, watch: e.set.watchesFiles}
-		if !e.safely(func() { s.script(v, cwd{e.call.Workspace}, nil) }) {
-			// What comes after the place where it went wrong is tried for deny.
-			s.suspect(v)
-		}
+		s.suspectUnless(e.safely(func() { s.script(v, cwd{e.call.Workspace}, nil) }), v)
 		if len(s.parts) > maxParts {
 			s.fault("the command has more than %d parts", maxParts)
 		}
@@ -41,6 +38,13 @@ func (s *script) opens() bool {
 		}
 	}
 	return false
+}
+
+// suspectUnless tries deny on all of the text where taking it apart went wrong.
+func (s *script) suspectUnless(done bool, text string) {
+	if !done {
+		s.suspect(text)
+	}
 }
 
 // safely runs one step. A panic in it is a fault; what other steps found
@@ -129,9 +133,7 @@ func (e *evaluation) subjectOf(p *part) subject {
 		return pathSubject{readTool, p.target, e.places, false}
 	case partWrite:
 		return pathSubject{writeTool, p.target, e.places, len(p.touches) > 0}
-	case partCommand, partStatement:
-		return commandSubject{e.call.Tool, p, e.places}
-	default:
+	default: // commands and statements
 		return commandSubject{e.call.Tool, p, e.places}
 	}
 }

@@ -245,10 +245,7 @@ func (o *options) named(name string) optionSpec {
 	if spec, ok := o.long[name]; ok {
 		return spec
 	}
-	if runes := []rune(name); o.single {
-		if spec, ok := o.letters[append(runes, 0)[0]]; ok && len(runes) == 1 {
-			return spec
-		}
+	if o.single {
 		return optionSpec{name: name, use: useUnknown}
 	}
 	found := optionSpec{name: name, use: useUnknown}

@@ -33,8 +33,8 @@ var buildPrograms = map[string]usage{
 func makeCheck(r reading, _ command) string {
 	for _, o := range r.operands {
 		name, value, ok := strings.Cut(o.text, "=")
-		name = strings.TrimRight(name, ":+?!")
-		if ok && (makeShell[name] || strings.ContainsAny(value, "$`")) || strings.Contains(name, "!") {
+		runs := strings.HasSuffix(name, "!") || strings.ContainsAny(value, "$`") || makeShell[strings.TrimRight(name, ":+?")]
+		if ok && runs {
 			return "make runs what this variable says"
 		}
 	}

@@ -45,7 +45,7 @@ var filePrograms = map[string]usage{
 	"patch": {ok: `ENRTbceflnstuvZB:D:F:V:Y:g:p:z: --dry-run --reverse --forward --strip= --batch --force --verbose --binary --posix --merge`,
 		moves: `d: --directory=`, reads: `i: --input=`, writes: `o:r: --output= --reject-file=`},
 	"zip": {ok: `0123456789@ADEFJLRSXcdefgjklmnopqruvwxyzb:i:n:P:s:t:x: --recurse-paths --exclude= --include= --quiet --junk-paths --encrypt --password=`,
-		writes: `O: --out= --output-file= -lf= --logfile-path=`, loads: `T --test`, runs: `--unzip-command=`},
+		writes: `O: --out= --output-file= --logfile-path=`, loads: `T --test`, runs: `--unzip-command=`},
 	"unzip": {ok: `CDJKLUVWXZabcflMnopqstuvxP:`, writes: `d:`},
 	"gzip":  {ok: `123456789cdfhklnNqrtvS: --stdout --decompress --force --keep --list --quiet --recursive --suffix= --test --verbose --fast --best`},
 	"zstd":  {ok: `123456789cdfhklqrtvTM: --stdout --decompress --force --keep`, reads: `D: --filelist= --patch-from=`, writes: `o: --output-dir-flat= --output-dir-mirror= --trace= --rm`},
@@ -64,5 +64,5 @@ var filePrograms = map[string]usage{
 	"sftp": {ok: `46AaCfNpqrvB:c:l:P:R:s:X:`, reads: `b:i:`, loads: `F:J:o:`, runs: `D:S:`},
 	"vim":  {ok: `behnNrvyZRmMlp::o::O:: --clean --noplugin --help --version`, writes: `w:W:`, loads: `c:S:s:u:U:i:T: --cmd= --startuptime=`},
 	"ex":   {ok: `rvRsn`, writes: `w:`, loads: `c:S:u:`},
-	"gdb":  {ok: `nqbp: -batch -nx -quiet -args -pid=`, moves: `-cd=`, reads: `c: -core= -symbols= -se=`, loads: `x: -ex= -iex= -x= -ix= -command= -eval-command= -init-command= -init-eval-command=`},
+	"gdb":  {single: true, ok: `-batch -nx -n -q -b= -p= -quiet -args -pid=`, moves: `-cd=`, reads: `-c= -core= -symbols= -se=`, loads: `-ex= -iex= -x= -ix= -command= -eval-command= -init-command= -init-eval-command=`},
 }

@@ -34,6 +34,8 @@ func spellings(o *options, spec optionSpec, value string) [][]string {
 		if !o.single || spec.takes == takesOne && o.strict && o.inside {
 			add(dash + spec.name + "=" + value)
 		}
+	case o.single:
+		add("-"+spec.name, value)
 	case spec.takes == takesNone || spec.takes == takesGlued:
 		add("-" + spec.name)
 		add("-" + spec.name + value)

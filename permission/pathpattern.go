@@ -88,23 +88,21 @@ func parsePathGlob(effect Effect, s string) ([]pathGlob, error) {
 	for len(segments) > 0 && segments[0] == ".." {
 		up, segments = up+1, segments[1:]
 	}
-	whole, err := joinSegments(segments, wide)
-	if err != nil {
-		return nil, err
+	forms := [][]string{segments}
+	last := len(segments) - 1
+	if wide && last >= 0 && segments[last] == "**" {
+		forms = append(forms, segments[:last])
 	}
-	variants := []sequence{whole}
-	if last := len(segments) - 1; wide && last >= 0 {
-		switch {
-		case segments[last] == "**":
-			parent, err := joinSegments(segments[:last], wide)
-			if err != nil {
-				return nil, err
-			}
-			variants = append(variants, parent)
-		case strings.HasSuffix(rest, "/"):
-			tree := append(slices.Clone(whole), token{op: opLit, r: '/'}, token{op: opDeep})
-			variants = append(variants, tree)
+	var variants []sequence
+	for _, f := range forms {
+		q, err := joinSegments(f, wide)
+		if err != nil {
+			return nil, err
 		}
+		variants = append(variants, q)
+	}
+	if wide && last >= 0 && len(forms) == 1 && strings.HasSuffix(rest, "/") {
+		variants = append(variants, append(slices.Clone(variants[0]), token{op: opLit, r: '/'}, token{op: opDeep}))
 	}
 	var globs []pathGlob
 	for _, q := range variants {

@@ -67,9 +67,6 @@ var noOptions = newOptions(usage{})
 
 // touched lists the files a command opens by itself, as far as its words say.
 func (s *script) touched(c command, dirs cwd) []touch {
-	if len(c.words) == 0 {
-		return nil
-	}
 	s.opened = map[touchKey]bool{}
 	name, args := c.name(), c.words[1:]
 	if name == "git" {
@@ -135,15 +132,12 @@ func (s *script) optionTouches(r reading, dirs cwd) []touch {
 	return append(out, s.gluedTouches(r, dirs)...)
 }
 
-// gluedTouches guess at what is glued to a letter that is not known.
+// gluedTouches guess at what is glued to letters that are not known.
 func (s *script) gluedTouches(r reading, dirs cwd) []touch {
 	var out []touch
 	for _, o := range r.opts {
-		if o.use != useUnknown || len(o.text) < 3 || o.text[1] == '-' || strings.ContainsRune(o.text, opaqueMark) {
-			continue
-		}
-		if at := strings.Index(o.text, o.name); at > 0 && at+len(o.name) < len(o.text) {
-			out = append(out, s.guesses([]word{plainWord(o.text[at+len(o.name):])}, dirs)...)
+		if o.use == useUnknown && len(o.text) > 2 && o.text[1] != '-' {
+			out = append(out, s.guesses([]word{plainWord(o.text)}, dirs)...)
 		}
 	}
 	return out

@@ -33,11 +33,7 @@ func (w *walker) given(r *syntax.Redirect, in stdin) stdin {
 		quoted := len(w.expand(r.Word)) == 1 && r.Word.Lit() == "" || strings.ContainsRune(r.Word.Lit(), '\\')
 		if quoted {
 			for _, p := range r.Hdoc.Parts {
-				if l, ok := p.(*syntax.Lit); ok {
-					b.literal(l.Value)
-				} else {
-					b.unknown(false)
-				}
+				b.literal(p.(*syntax.Lit).Value) // nothing is expanded in it
 			}
 		} else {
 			b.parts(r.Hdoc.Parts, true)

@@ -168,9 +168,6 @@ func (a *Approval) merge(b Approval, limited bool) bool {
 	}
 	if b.MaxGrant.rank() < a.MaxGrant.rank() {
 		a.MaxGrant = b.MaxGrant
-		if a.MaxGrant == GrantUnset {
-			a.MaxGrant = GrantNone
-		}
 	}
 	a.RemindEvery = shortest(a.RemindEvery, b.RemindEvery)
 	a.Escalate = climbable(*a, b, limited)

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -182,15 +183,21 @@ func parserTrap(text string) bool {
 // commentTrap is deliberately blind to quotes: it may ask too often.
 var commentTrap = regexp.MustCompile("(?m)(^|[\\s;&|()`{}'\"])#.*\\\\$")
 
-// parseShell parses as bash. A panic in the parser is an error like any
-// other.
-func parseShell(text string) (file *syntax.File, err error) {
+// parseShell parses as bash.
+func parseShell(text string) (*syntax.File, error) {
+	return guarded(func() (*syntax.File, error) {
+		return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	})
+}
+
+// guarded makes a panic of the parser an error like any other.
+func guarded(parse func() (*syntax.File, error)) (file *syntax.File, err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			file, err = nil, fmt.Errorf("the parser failed")
+		if recover() != nil {
+			file, err = nil, errors.New("the parser failed")
 		}
 	}()
-	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	return parse()
 }
 
 // suspect splits text at everything that could end a command, quotes

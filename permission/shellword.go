@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -39,10 +40,7 @@ func expandUpTo(w *syntax.Word, limit int) []word {
 		return []word{unknownWord()}
 	}
 	var out []word
-	for e, err := range expand.BracesSeq(nil, split) {
-		if err != nil || len(out) >= limit {
-			return []word{unknownWord()}
-		}
+	for e := range expand.BracesSeq(nil, split) { // bounded above, so without error
 		// The empty alternative of {rm,} leaves no word behind.
 		if w := buildWord(e.Parts); w.text != "" || hasQuotes(e.Parts) {
 			out = append(out, w)
@@ -106,27 +104,21 @@ func braceCount(parts []syntax.WordPart) int {
 	return n
 }
 
+// sequenceCount is how long {x..y} becomes: the ends are numbers or letters.
 func sequenceCount(b *syntax.BraceExp) int {
-	ends := [2]int{}
+	ends := [2]int64{}
 	for i := range ends {
 		text := b.Elems[i].Lit()
-		v, ok := parseNumber(strings.TrimLeft(strings.TrimPrefix(text, "+"), "0"))
-		switch {
-		case strings.Trim(text, "+-0") == "":
-			ends[i] = 0
-		case ok && v.IsInt() && v.Num().IsInt64():
-			f, _ := v.Float64()
-			if f > 1e6 || f < -1e6 {
-				return maxBraceWords + 1
-			}
-			ends[i] = int(f)
-		case len(text) == 1:
-			ends[i] = int(text[0])
-		default:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			n = int64(text[0])
+		}
+		if n > 1e6 || n < -1e6 {
 			return maxBraceWords + 1
 		}
+		ends[i] = n
 	}
-	return max(ends[0]-ends[1], ends[1]-ends[0]) + 1
+	return int(max(ends[0]-ends[1], ends[1]-ends[0])) + 1
 }
 
 // wordBuilder collects the pieces of one word.

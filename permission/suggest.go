@@ -257,9 +257,6 @@ func subcommandWord(s string) bool {
 
 func pathCandidates(s pathSubject) []string {
 	t := s.target
-	if t.clean == "" {
-		return nil
-	}
 	exact, _ := s.places.patternFor(t.clean)
 	out := []string{s.tool.Name + "(" + exact + ")"}
 	dir, deep := s.places.patternFor(path.Dir(t.clean))
@@ -286,9 +283,6 @@ func (p *places) patternFor(file string) (pattern string, deep bool) {
 
 func urlCandidates(s urlSubject) []string {
 	t := s.target
-	if t.host == "" || t.user {
-		return nil
-	}
 	host := t.host
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"

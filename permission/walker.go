@@ -108,17 +108,18 @@ func (w *walker) command(c syntax.Command, dirs cwd, in stdin) flow {
 // follows.
 func (w *walker) coproc(c *syntax.CoprocClause, dirs cwd, in stdin) {
 	if c.Name != nil {
-		words := w.expand(c.Name)
-		switch cmd := c.Stmt.Cmd.(type) {
-		case nil:
-			w.run(&part{kind: partCommand, text: w.text(c.Name), cmd: command{words: words}}, dirs, in)
-		case *syntax.CallExpr:
-			for _, a := range cmd.Args {
-				words = append(words, w.expand(a)...)
-			}
-			w.run(&part{kind: partCommand, text: w.text(c), cmd: command{words: words}}, dirs, in)
-		}
 		w.nested(c.Name, dirs)
+		words := w.expand(c.Name)
+		w.setsHome(words[0])
+		if _, call := c.Stmt.Cmd.(*syntax.CallExpr); call || c.Stmt.Cmd == nil {
+			w.run(&part{kind: partCommand, text: w.text(c.Name), cmd: command{words: words}}, dirs, in)
+		}
+		if c.Stmt.Cmd == nil {
+			for _, r := range c.Stmt.Redirs {
+				w.redirect(r, dirs)
+			}
+			return
+		}
 	}
 	w.stmt(c.Stmt, dirs, in)
 }
@@ -249,9 +250,6 @@ func unresolved(n syntax.Node) bool {
 
 // nested finds the commands inside substitutions, however deep in the words.
 func (w *walker) nested(n syntax.Node, dirs cwd) {
-	if n == nil {
-		return
-	}
 	w.depth++
 	defer func() { w.depth-- }()
 	syntax.Walk(n, func(n syntax.Node) bool {
@@ -283,11 +281,8 @@ func (w *walker) inside(list []*syntax.Stmt, dirs cwd) {
 }
 
 func (w *walker) text(n syntax.Node) string {
-	from, to := n.Pos().Offset(), n.End().Offset()
-	if from > to || int(to) > len(w.source) {
-		return ""
-	}
-	return w.source[from:to]
+	to := min(int(n.End().Offset()), len(w.source))
+	return w.source[min(int(n.Pos().Offset()), to):to]
 }
 
 func (w *walker) add(p *part) *part {
