@@ -29,6 +29,13 @@ type seat struct {
 // sit runs a command line at a terminal of 100 columns. editor is a shell script that edits "$1".
 func sit(t *testing.T, rows []interaction.Request, editor string, args ...string) *seat {
 	t.Helper()
+	s := newSeat(t, rows)
+	s.start(t, editor, args...)
+	return s
+}
+
+func newSeat(t *testing.T, rows []interaction.Request) *seat {
+	t.Helper()
 	s := &seat{dir: t.TempDir(), screen: newTerminal(), ended: make(chan error, 1)}
 	s.bridge = newFakeBridge(t, s.dir)
 	s.bridge.mu.Lock()
@@ -36,6 +43,11 @@ func sit(t *testing.T, rows []interaction.Request, editor string, args ...string
 		s.bridge.rows = append(s.bridge.rows, interaction.Open(r, testNow))
 	}
 	s.bridge.mu.Unlock()
+	return s
+}
+
+func (s *seat) start(t *testing.T, editor string, args ...string) {
+	t.Helper()
 	self, err := os.Executable() // TestMain runs the CLI when it is called by its name
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +80,6 @@ func sit(t *testing.T, rows []interaction.Request, editor string, args ...string
 		s.ended <- err
 	}()
 	t.Cleanup(func() { _ = s.cmd.Process.Kill(); _ = s.tty.Close() })
-	return s
 }
 
 // types waits until a prompt was shown n times, and then types a line.
@@ -177,6 +188,24 @@ if grep -q broken "$1"; then printf '{"command": "ls -l", "n": 5}' > "$1"; else 
 	}
 }
 
+func TestARefusedEditIsThereForTheNextTry(t *testing.T) {
+	t.Parallel()
+	s := sit(t, []interaction.Request{approval("aaaa1111-1-0-1", `{"command":"ls"}`)}, `
+if grep -q schema "$1"; then sed -i 's/against the schema/short/' "$1"; else printf '{"command": "against the schema"}' > "$1"; fi
+`, "inbox")
+	s.types(t, openWhich, 1, "1")
+	s.types(t, choice, 1, "e")
+	s.types(t, "Run it with these arguments?", 1, "yes")
+	s.screen.await(t, "args.command: must be short", 1)
+	s.types(t, choice, 2, "e")
+	s.types(t, "Run it with these arguments?", 2, "yes")
+	s.types(t, openWhich, 2, "q")
+	s.ends(t, 0)
+	if got := s.sent(t); len(got) != 2 || string(got[1].Args) != `{"command":"short"}` {
+		t.Errorf("sent %+v", got)
+	}
+}
+
 func TestWhatIsTypedBesideTheEditorAnswersNothing(t *testing.T) {
 	t.Parallel()
 	s := sit(t, []interaction.Request{approval("aaaa1111-1-0-1", `{"command":"ls"}`)}, `
@@ -249,6 +278,22 @@ func TestSeveralAreApprovedAtATerminalOnlyAfterAYes(t *testing.T) {
 				t.Errorf("sent %+v", got)
 			}
 		})
+	}
+}
+
+func TestAWatchedRunIsAnsweredAtATerminal(t *testing.T) {
+	t.Parallel()
+	s := newSeat(t, []interaction.Request{approval("run-1-1-0-1", `{"command":"ls"}`)})
+	writeStream(t, s.dir, answeredRun()...)
+	s.start(t, `printf '{"command":"ls -a"}' > "$1"`, "watch", "run-1", "--answer")
+	s.types(t, choice, 1, "e")
+	s.types(t, "Run it with these arguments?", 1, "yes")
+	s.ends(t, 0)
+	if got := s.sent(t); len(got) != 1 || got[0].Action != "modify_args" || string(got[0].Args) != `{"command":"ls -a"}` {
+		t.Errorf("sent %+v", got)
+	}
+	if out := s.screen.String(); !strings.Contains(out, "completed") {
+		t.Errorf("shown:\n%s", out)
 	}
 }
 

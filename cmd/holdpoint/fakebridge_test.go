@@ -132,6 +132,10 @@ func (b *fakeBridge) respond(w http.ResponseWriter, r *http.Request) {
 	b.record(body)
 	resp, err := interaction.DecodeResponse(body)
 	row := b.row(r.PathValue("id"))
+	if strings.Contains(string(resp.Args), "against the schema") {
+		refuse(w, 422, api.CodeInvalidArgs, "args.command: must be short")
+		return
+	}
 	if err == nil && row != nil {
 		resp.Reviewer, resp.RespondedAt = interaction.Principal{ID: "ada"}, testNow
 		_, err = row.Apply(resp, testNow)

@@ -266,27 +266,7 @@ func TestAQuestionThatWasAnsweredElsewhereIsTakenBack(t *testing.T) {
 func TestARunIsFollowedAndAnsweredAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	k := newTalking(t, approval("run-1-1-0-1", `{"command":"ls"}`))
-	stream := []event.Event{
-		event.New("run-1", event.RunStarted, testNow, event.RunStartedData{SessionID: "s-1", Agent: "demo"}),
-		event.New("run-1", event.InteractionRequest, testNow, approval("run-1-1-0-1", `{"command":"ls"}`)),
-		event.New("run-1", event.InteractionResponse, testNow, event.InteractionResponseData{InteractionID: "run-1-1-0-1", Status: interaction.StatusAnswered, Action: interaction.ActionApprove}),
-		event.New("run-1", event.RunCompleted, testNow, event.RunCompletedData{Output: "done"}),
-	}
-	var lines []string
-	for n, e := range stream {
-		e.Number = int64(n + 1)
-		b, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, string(b))
-	}
-	if err := os.MkdirAll(filepath.Join(k.dir, "bridge"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(k.dir, "bridge", "events.jsonl"), []byte(strings.Join(lines, "\n")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeStream(t, k.dir, answeredRun()...)
 	in, keys := io.Pipe()
 	k.c.in = in
 	ended := make(chan error, 1)
@@ -300,6 +280,36 @@ func TestARunIsFollowedAndAnsweredAtTheTerminal(t *testing.T) {
 	}
 	if out := k.screen.String(); !strings.Contains(out, "nothing was sent") || !strings.Contains(out, "Applied.") || !strings.Contains(out, "completed") {
 		t.Errorf("shown:\n%s", out)
+	}
+}
+
+// answeredRun is the stream of a run that asks once and completes when it was answered.
+func answeredRun() []event.Event {
+	return []event.Event{
+		event.New("run-1", event.RunStarted, testNow, event.RunStartedData{SessionID: "s-1", Agent: "demo"}),
+		event.New("run-1", event.InteractionRequest, testNow, approval("run-1-1-0-1", `{"command":"ls"}`)),
+		event.New("run-1", event.InteractionResponse, testNow, event.InteractionResponseData{InteractionID: "run-1-1-0-1", Status: interaction.StatusAnswered, Action: interaction.ActionApprove}),
+		event.New("run-1", event.RunCompleted, testNow, event.RunCompletedData{Output: "done"}),
+	}
+}
+
+// writeStream has a played bridge stream these events.
+func writeStream(t *testing.T, dir string, stream ...event.Event) {
+	t.Helper()
+	var lines []string
+	for n, e := range stream {
+		e.Number = int64(n + 1)
+		b, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, string(b))
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "bridge"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "bridge", "events.jsonl"), []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
