@@ -120,7 +120,14 @@ func (c *Configuration) Summaries() []Summary {
 			st, _ := c.cfg.SessionStore(one.Name)
 			s.Text = string(st.Type)
 		case "policy":
-			s.Text = policySummary(one, c.cfg)
+			for _, p := range c.cfg.Policies {
+				if p.Name == one.Name {
+					s.Text = ruleCounts(p.Rules)
+				}
+			}
+		case "policy_template":
+			t, _ := c.cfg.Template(one.Name)
+			s.Text = ruleCounts(t.Rules) + ", once it is granted"
 		case "agent":
 			a, _ := c.cfg.Agent(one.Name)
 			s.Text, s.Digest = agentSummary(a), a.Digest()
@@ -173,14 +180,10 @@ func consentText(c tool.Consent) string {
 	}
 }
 
-func policySummary(shown config.Component, cfg *config.Config) string {
+func ruleCounts(rules []permission.Rule) string {
 	counts := map[permission.Effect]int{}
-	for _, p := range cfg.Policies {
-		if p.Name == shown.Name {
-			for _, r := range p.Rules {
-				counts[r.Effect]++
-			}
-		}
+	for _, r := range rules {
+		counts[r.Effect]++
 	}
 	return fmt.Sprintf("%d deny, %d ask, %d allow", counts[permission.Deny], counts[permission.Ask], counts[permission.Allow])
 }
