@@ -51,7 +51,7 @@ func standingRules(run agent.Run, rec tool.Record, asked interaction.Request, ou
 			ExpiresAt: g.ExpiresAt, MaxUses: g.MaxUses, GrantedBy: strings.Join(names, ", "), InteractionID: string(out.InteractionID),
 			Note: last.Note, CreatedAt: out.At, Source: permission.Source{Layer: permission.LayerUser}}
 		if g.Scope == interaction.GrantSession {
-			r.SessionID, r.Source.Layer = string(run.SessionID), permission.LayerSession
+			r.SessionID, r.Source.Layer = string(run.GrantSession()), permission.LayerSession
 		}
 		rules = append(rules, r)
 	}
@@ -94,7 +94,7 @@ func (x *execution) uncovered(ctx context.Context, tx Tx, rules []permission.Rul
 	if err != nil {
 		return "", err
 	}
-	stored, err := tx.Rules(ctx, x.run.UserID, x.run.SessionID)
+	stored, err := tx.Rules(ctx, x.run.UserID, x.run.GrantSession())
 	if err != nil {
 		return "", err
 	}
@@ -122,7 +122,7 @@ func keepRefusal(tx Tx, w *callWriter, run agent.Run, asked interaction.Request,
 	}
 	rules, why := standingRules(run, *w.rec, asked, out, permission.Deny)
 	if len(rules) > 0 {
-		stored, err := tx.Rules(w.ctx, run.UserID, run.SessionID)
+		stored, err := tx.Rules(w.ctx, run.UserID, run.GrantSession())
 		if err != nil {
 			return false, err
 		}

@@ -61,12 +61,12 @@ func (a *Activities) rulesFor(ctx context.Context, tx Tx, run agent.Run, ag agen
 		return inForce{}, fmt.Errorf("rules of user %q: %w", run.UserID, err)
 	}
 	in := inForce{at: a.Now(), readable: found || ag.Policy == "", key: rulesKey{policy: a.memory.policy(ag.Policy, policy, found),
-		user: string(run.UserID), session: string(run.SessionID), version: version, counted: strings.Join(counted, " ")}}
+		user: string(run.UserID), session: string(run.GrantSession()), version: version, counted: strings.Join(counted, " ")}}
 	if set, ok := a.memory.set(in.key); ok {
 		in.set, in.key.expired = set, expired(set.expiries, in.at)
 		return in, nil
 	}
-	stored, err := tx.Rules(ctx, run.UserID, run.SessionID)
+	stored, err := tx.Rules(ctx, run.UserID, run.GrantSession())
 	if err != nil {
 		return inForce{}, fmt.Errorf("rules of user %q: %w", run.UserID, err)
 	}
@@ -123,7 +123,7 @@ func (a *Activities) permissionCall(in inForce, run agent.Run, ag agent.Agent, d
 		t.Fields = a.memory.schemaFields(def.Schema)
 	}
 	return permission.Call{Tool: t, Args: args, Workspace: ag.Workspace, Home: a.Home, UserID: string(run.UserID),
-		SessionID: string(run.SessionID), Resolve: resolveLinks, Now: in.at}
+		SessionID: string(run.GrantSession()), Resolve: resolveLinks, Now: in.at}
 }
 
 func decideBy(rules *ruleSet, call permission.Call, readable, permissions bool) permission.Decision {

@@ -11,13 +11,14 @@ import (
 
 // Names under which the activities are registered. They are part of recorded histories: never change one.
 const (
-	StartRunName    = "StartRun"
-	CallModelName   = "CallModel"
-	RunToolName     = "RunTool"
-	ResolveCallName = "ResolveCall"
-	FinishRunName   = "FinishRun"
-	RecordName      = "Record"
-	RecheckName     = "Recheck"
+	StartRunName     = "StartRun"
+	CallModelName    = "CallModel"
+	RunToolName      = "RunTool"
+	ResolveCallName  = "ResolveCall"
+	FinishRunName    = "FinishRun"
+	RecordName       = "Record"
+	RecheckName      = "Recheck"
+	ResolveAgentName = "ResolveAgent"
 )
 
 // StartRunInput begins a run's record.
@@ -30,6 +31,7 @@ type StartRunInput struct {
 	Requester  interaction.PrincipalID `json:"requester,omitempty"`
 	Input      string                  `json:"input"`
 	Metadata   map[string]string       `json:"metadata,omitempty"`
+	Parent     *ParentRun              `json:"parent,omitempty"` // of a run that another run called
 }
 
 // StartRunResult says what the run is bound to.
@@ -106,7 +108,9 @@ type RunToolInput struct {
 type RunToolResult struct {
 	Status      tool.Status          `json:"status,omitempty"`
 	Interaction *interaction.Request `json:"interaction,omitempty"`
-	Head        event.Head           `json:"head"`
+	// Child is the run of another agent that has the call's result; ResolveAgent stores it.
+	Child *ChildRun  `json:"child,omitempty"`
+	Head  event.Head `json:"head"`
 }
 
 // ResolveCallInput records an answer that runs no tool.
@@ -192,6 +196,7 @@ const (
 	CodeUnknownAgent = "unknown_agent"
 	CodeUnknownModel = "unknown_model"
 	CodeMaxSteps     = "max_steps"
+	CodeTooDeep      = "too_deep" // agents called one another too often
 	CodeInternal     = "internal"
 	// CodeRejectedRepeatedly: the model went on making a call that a person had rejected.
 	CodeRejectedRepeatedly = "rejected_repeatedly"

@@ -145,6 +145,9 @@ func (a *Activities) generate(ctx context.Context, in CallModelInput, ag agent.A
 
 func (a *Activities) definitionsOf(ag agent.Agent) []tool.Definition {
 	var defs []tool.Definition
+	for _, t := range a.agentTools(ag) {
+		defs = append(defs, t.Definition())
+	}
 	for _, name := range ag.Tools {
 		if t, ok := a.Definitions.Tool(name); ok {
 			defs = append(defs, t.Definition())

@@ -84,9 +84,14 @@ func (x *execution) storeIn(ctx context.Context, tx Tx, out tool.Outcome) (*RunT
 		if err := remember(ctx, tx, x.rec, *x.in.Approval); err != nil {
 			return nil, err
 		}
-		res.Content = "A reviewer changed the arguments of this call. What ran: " + string(x.args) + "\n\n" + res.Content
+		res.Content = editedNote(x.args) + res.Content
 	}
 	return w.finish(res)
+}
+
+// editedNote tells the model what ran in place of what it had asked for.
+func editedNote(args []byte) string {
+	return "A reviewer changed the arguments of this call. What ran: " + string(args) + "\n\n"
 }
 
 // late notes an effect that was reported after a person had it run again.

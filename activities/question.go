@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -55,7 +56,7 @@ func subject(def tool.Definition, args []byte) string {
 // request has what every request about a call has.
 func request(run agent.Run, ag agent.Agent, rec tool.Record, t interaction.Type, k interaction.Kind) interaction.Request {
 	return interaction.Request{RunID: run.ID, SessionID: run.SessionID, ToolCallID: rec.Call.ID, ToolName: rec.Call.Name,
-		ToolArgs: rec.Call.Args, Type: t, Kind: k, Digest: rec.Digest, Requester: requester(run), AgentPath: []string{ag.Name},
+		ToolArgs: rec.Call.Args, Type: t, Kind: k, Digest: rec.Digest, Requester: requester(run), AgentPath: append(slices.Clone(run.Path), ag.Name),
 		Options: interaction.StandardOptions(k, t)}
 }
 

@@ -18,7 +18,10 @@ func (a *Activities) StartRun(ctx context.Context, in StartRunInput) (StartRunRe
 	unknown := permanent(CodeUnknownAgent, "no agent is named %q in this worker's configuration", in.Agent)
 	var out StartRunResult
 	err := a.Store.Write(ctx, func(tx Tx) error {
-		run := newRun(in, a.Now())
+		run, err := fromParent(ctx, tx, newRun(in, a.Now()), in.Parent)
+		if err != nil {
+			return err
+		}
 		if _, err := tx.InsertRun(ctx, run); err != nil { // the bridge may have inserted it already
 			return err
 		}

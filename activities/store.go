@@ -31,6 +31,8 @@ type Tx interface {
 	InsertRun(ctx context.Context, r agent.Run) (inserted bool, err error)
 	// LockRun reads a run and holds its row until the transaction ends.
 	LockRun(ctx context.Context, id interaction.RunID) (r agent.Run, head event.Head, found bool, err error)
+	// Run reads a run without holding it.
+	Run(ctx context.Context, id interaction.RunID) (r agent.Run, found bool, err error)
 	UpdateRun(ctx context.Context, r agent.Run) error
 	// AppendEvents numbers and chains the events under the run row's lock and returns the new head. An event
 	// whose key the run already has is left out.

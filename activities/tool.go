@@ -44,6 +44,9 @@ func (a *Activities) RunTool(ctx context.Context, in RunToolInput) (RunToolResul
 		return *out, nil
 	}
 	a.at(PointClaimed)
+	if child := x.child(); child != nil {
+		return RunToolResult{Child: child}, nil
+	}
 	outcome := x.execute(ctx)
 	a.at(PointEffectDone)
 	res, err := x.store(ctx, outcome)
@@ -285,6 +288,12 @@ func (x *execution) take(ctx context.Context, tx Tx, w *callWriter, entry tool.E
 	x.entry = next
 	if err := tx.SaveExecution(ctx, next); err != nil {
 		return err
+	}
+	if x.edited {
+		x.rec.Edited = x.args
+		if err := tx.UpdateCall(ctx, x.rec); err != nil {
+			return err
+		}
 	}
 	_, err := w.flush()
 	return err

@@ -57,7 +57,7 @@ func (a *Activities) takeIn(ctx context.Context, in CallModelInput, ag agent.Age
 		case i >= maxCallsPerTurn:
 			t.fault = fmt.Sprintf("Too many tool calls in one turn: at most %d are carried out. Call this again later.", maxCallsPerTurn)
 		case !known:
-			t.fault = fmt.Sprintf("There is no tool named %q. The tools are: %s.", interaction.Visible(clip(c.Name, 100)), strings.Join(ag.Tools, ", "))
+			t.fault = fmt.Sprintf("There is no tool named %q. The tools are: %s.", interaction.Visible(clip(c.Name, 100)), strings.Join(toolNames(ag), ", "))
 		case err != nil:
 			t.fault = fmt.Sprintf("The arguments are not valid JSON, so the call was not made: %v. Send one JSON object.", err)
 		default:
@@ -76,6 +76,14 @@ func (a *Activities) takeIn(ctx context.Context, in CallModelInput, ag agent.Age
 	return out, nil
 }
 
+func toolNames(ag agent.Agent) []string {
+	names := slices.Clone(ag.Tools)
+	for _, a := range ag.Agents {
+		names = append(names, AgentToolPrefix+a)
+	}
+	return names
+}
+
 // toolOf returns a tool that the agent may use.
 func (a *Activities) toolOf(ag agent.Agent, name string) (tool.Tool, tool.Definition, bool) {
 	for _, n := range ag.Tools {
@@ -83,6 +91,11 @@ func (a *Activities) toolOf(ag agent.Agent, name string) (tool.Tool, tool.Defini
 			continue
 		}
 		if t, ok := a.Definitions.Tool(name); ok {
+			return t, t.Definition(), true
+		}
+	}
+	for _, t := range a.agentTools(ag) {
+		if t.Definition().Name == name {
 			return t, t.Definition(), true
 		}
 	}

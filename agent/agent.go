@@ -21,7 +21,11 @@ type Agent struct {
 	Model        string   `json:"model"`
 	SystemPrompt string   `json:"system_prompt,omitempty"`
 	Tools        []string `json:"tools,omitempty"`
-	Policy       string   `json:"policy,omitempty"`
+	// Agents are those that this one may hand tasks to. Each is a tool named agent_NAME.
+	Agents []string `json:"agents,omitempty"`
+	// Description tells an agent that may call this one what it is good for.
+	Description string `json:"description,omitempty"`
+	Policy      string `json:"policy,omitempty"`
 	// MaxSteps bounds the model calls of one run. Defaults to 50.
 	MaxSteps int `json:"max_steps"`
 	// Workspace is the directory that file tools and bash work in, absolute. "" gives no file access.
@@ -74,12 +78,26 @@ type Run struct {
 	AgentDigest string                  `json:"agent_digest,omitempty"`
 	UserID      interaction.PrincipalID `json:"user_id,omitempty"`
 	Requester   interaction.PrincipalID `json:"requester,omitempty"` // who started it
-	Input       string                  `json:"input"`
-	Metadata    map[string]string       `json:"metadata,omitempty"`
-	Status      RunStatus               `json:"status"`
-	Output      string                  `json:"output,omitempty"`
-	ErrorCode   string                  `json:"error_code,omitempty"`
-	Error       string                  `json:"error,omitempty"`
-	StartedAt   time.Time               `json:"started_at"`
-	EndedAt     time.Time               `json:"ended_at,omitzero"`
+	// A run that another run called names it, the run that a person started, whose session's grants hold for it, and
+	// the agents above it, the first first.
+	Parent      interaction.RunID     `json:"parent_run_id,omitempty"`
+	Root        interaction.RunID     `json:"root_run_id,omitempty"`
+	RootSession interaction.SessionID `json:"root_session_id,omitempty"`
+	Path        []string              `json:"agent_path,omitempty"`
+	Input       string                `json:"input"`
+	Metadata    map[string]string     `json:"metadata,omitempty"`
+	Status      RunStatus             `json:"status"`
+	Output      string                `json:"output,omitempty"`
+	ErrorCode   string                `json:"error_code,omitempty"`
+	Error       string                `json:"error,omitempty"`
+	StartedAt   time.Time             `json:"started_at"`
+	EndedAt     time.Time             `json:"ended_at,omitzero"`
+}
+
+// GrantSession is the session whose grants hold for the run: its own, or that of the run which a person started.
+func (r Run) GrantSession() interaction.SessionID {
+	if r.RootSession != "" {
+		return r.RootSession
+	}
+	return r.SessionID
 }

@@ -30,6 +30,7 @@ type agentRun struct {
 	// modelTurn is the turn that a model call in flight will bring; 0 when there is none.
 	modelTurn int
 	running   []interaction.CallID // tool calls in flight
+	children  []interaction.RunID  // of agents that were called
 	cancel    workflow.CancelFunc  // of tools and model calls, for an abort
 	ended     agent.RunStatus      // how it ended, "" while it goes on
 	recording bool
@@ -120,6 +121,9 @@ func (r *agentRun) run(ctx workflow.Context) (RunResult, error) {
 func (r *agentRun) fail(ctx workflow.Context, err error) (RunResult, error) {
 	if r.st.Stop == nil && temporal.IsCanceledError(err) {
 		r.st.Stop = &Stop{Note: "the workflow was cancelled in Temporal"}
+		if r.in.Parent != nil {
+			r.st.Stop.Note = "the run that called this agent was stopped"
+		}
 	}
 	if r.st.Stop != nil {
 		return r.finish(ctx, activities.FinishRunInput{Status: agent.RunAborted})

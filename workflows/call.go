@@ -79,17 +79,20 @@ func (c *call) carry(ctx workflow.Context) error {
 		if err := c.run.hold(ctx); err != nil || c.run.st.Stop != nil {
 			return nil // the run stops; FinishRun closes the call
 		}
-		next, err := c.tool(ctx)
+		res, err := c.tool(ctx)
+		if err == nil && res.Child != nil {
+			return c.agent(ctx, *res.Child)
+		}
 		if err != nil {
 			if c.run.st.Stop != nil {
 				return nil
 			}
 			return err
 		}
-		if next == nil {
+		if res.Interaction == nil {
 			return nil
 		}
-		c.gate = c.run.open(ctx, *next)
+		c.gate = c.run.open(ctx, *res.Interaction)
 	}
 }
 
@@ -113,10 +116,10 @@ func (c *call) runs(out *interaction.Outcome) bool {
 	}
 }
 
-// tool runs the call and returns what must be asked before it can go on, if anything.
-func (c *call) tool(ctx workflow.Context) (*interaction.Request, error) {
+// tool runs the call. The result says what must be asked or which agent must run before it can go on, if anything.
+func (c *call) tool(ctx workflow.Context) (activities.RunToolResult, error) {
 	if err := c.slots.Acquire(ctx, 1); err != nil {
-		return nil, err
+		return activities.RunToolResult{}, err
 	}
 	defer c.slots.Release(1)
 	r := c.run
@@ -124,9 +127,8 @@ func (c *call) tool(ctx workflow.Context) (*interaction.Request, error) {
 	defer func() {
 		r.running = slices.DeleteFunc(r.running, func(id interaction.CallID) bool { return id == c.plan.CallID })
 	}()
-	res, err := r.runTool(ctx, c.plan, activities.RunToolInput{RunID: r.in.RunID, CallID: c.plan.CallID,
+	return r.runTool(ctx, c.plan, activities.RunToolInput{RunID: r.in.RunID, CallID: c.plan.CallID,
 		AgentDigest: r.st.AgentDigest, Approval: c.approval, Answer: c.answer, Released: c.released})
-	return res.Interaction, err
 }
 
 // resolve records an answer that runs no tool.

@@ -132,6 +132,7 @@ func (r *agentRun) applyControl(ctx workflow.Context, m ControlMessage) Accepted
 	}
 	switch m.Action {
 	case AbortRun:
+		r.tellChildren(ctx, m)
 		r.stop(&Stop{By: m.Principal.ID, Note: m.Note})
 	case PauseRun, ResumeRun:
 		r.pause(ctx, m)
@@ -171,6 +172,7 @@ func (r *agentRun) pause(ctx workflow.Context, m ControlMessage) {
 		return
 	}
 	r.st.Paused = paused
+	r.tellChildren(ctx, m)
 	r.st.Holds = append(r.st.Holds, Hold{Key: m.ID, Paused: paused, By: m.Principal.ID, Note: m.Note})
 	r.showDetails(ctx)
 	r.recordSoon(ctx)

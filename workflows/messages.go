@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"holdpoint/activities"
 	"holdpoint/agent"
 	"holdpoint/interaction"
 )
@@ -16,6 +17,7 @@ type RunInput struct {
 	Input     string                  `json:"input"` // at most interaction.MaxMessageBytes
 	Metadata  map[string]string       `json:"metadata,omitempty"`
 	TaskQueue string                  `json:"task_queue,omitempty"` // where its activities run; "" is the workflow's own
+	Parent    *activities.ParentRun   `json:"parent,omitempty"`     // of a run that another run called; its input is in the call
 	Resume    *RunState               `json:"resume,omitempty"`
 }
 

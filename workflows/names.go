@@ -21,5 +21,8 @@ const (
 // which is what keeps a session to one run at a time.
 func SessionWorkflowID(id interaction.SessionID) string { return "session-" + string(id) }
 
+// RunWorkflowID is the workflow id of a run that another run called.
+func RunWorkflowID(id interaction.RunID) string { return "run-" + string(id) }
+
 // MaxWorkflowIDBytes bounds workflow ids; SQL visibility ends at 255.
 const MaxWorkflowIDBytes = 200

@@ -3,6 +3,7 @@ package workflows
 import (
 	"time"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -34,7 +35,7 @@ func (r *agentRun) record(ctx workflow.Context, summary string) workflow.Context
 
 func (r *agentRun) startRun(ctx workflow.Context) (res activities.StartRunResult, err error) {
 	in := activities.StartRunInput{RunID: r.in.RunID, SessionID: r.in.SessionID, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID,
-		Agent: r.in.Agent, UserID: r.in.UserID, Requester: r.in.Requester, Input: r.in.Input, Metadata: r.in.Metadata}
+		Agent: r.in.Agent, UserID: r.in.UserID, Requester: r.in.Requester, Input: r.in.Input, Metadata: r.in.Metadata, Parent: r.in.Parent}
 	err = workflow.ExecuteActivity(r.record(ctx, "agent "+clip(r.in.Agent, 60)), activities.StartRunName, in).Get(ctx, &res)
 	return res, err
 }
@@ -70,6 +71,21 @@ func (r *agentRun) resolveCall(ctx workflow.Context, in activities.ResolveCallIn
 func (r *agentRun) recheck(ctx workflow.Context, in activities.RecheckInput) (res activities.RecheckResult, err error) {
 	err = workflow.ExecuteActivity(r.record(ctx, "rules changed"), activities.RecheckName, in).Get(ctx, &res)
 	return res, err
+}
+
+// callAgent runs another agent to its end, which may be months away.
+func (r *agentRun) callAgent(ctx workflow.Context, child activities.ChildRun) (res RunResult, err error) {
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: RunWorkflowID(child.RunID), TaskQueue: r.in.TaskQueue,
+		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL, WaitForCancellation: true,
+		StaticSummary: "agent " + clip(child.Agent, 60)})
+	in := RunInput{RunID: child.RunID, SessionID: child.SessionID, Agent: child.Agent, UserID: r.in.UserID, Requester: r.in.Requester,
+		TaskQueue: r.in.TaskQueue, Parent: &child.Parent}
+	err = workflow.ExecuteChildWorkflow(ctx, AgentRunName, in).Get(ctx, &res)
+	return res, err
+}
+
+func (r *agentRun) resolveAgent(ctx workflow.Context, in activities.ResolveAgentInput) error {
+	return workflow.ExecuteActivity(r.record(ctx, "answer of "+clip(string(in.Child), 60)), activities.ResolveAgentName, in).Get(ctx, nil)
 }
 
 func (r *agentRun) finishRecord(ctx workflow.Context, in activities.FinishRunInput) error {

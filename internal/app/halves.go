@@ -51,7 +51,7 @@ func (a *App) startWorker() error {
 	for name, fn := range map[string]any{activities.StartRunName: acts.StartRun, activities.CallModelName: acts.CallModel,
 		activities.RunToolName: acts.RunTool, activities.ResolveCallName: acts.ResolveCall,
 		activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record,
-		activities.RecheckName: acts.Recheck} {
+		activities.RecheckName: acts.Recheck, activities.ResolveAgentName: acts.ResolveAgent} {
 		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}
 	if err := w.Start(); err != nil {

@@ -16,6 +16,8 @@ func readAgent(s *section, name string) {
 		Model:             s.refer("model"),
 		SystemPrompt:      s.text("system_prompt"),
 		Tools:             s.agentTools(),
+		Agents:            s.calls(name),
+		Description:       s.text("description"),
 		Policy:            s.refer("policy"),
 		MaxSteps:          s.integer("max_steps"),
 		Workspace:         s.path("workspace"),

@@ -4,12 +4,14 @@ import (
 	"time"
 
 	"holdpoint/agent"
+	"holdpoint/interaction"
 )
 
 // Limits on values.
 const (
 	maxAgentSteps   = 10_000
 	maxPromptBytes  = 64 << 10
+	maxDescription  = 1 << 10
 	maxRules        = 10_000
 	maxQuorum       = 100
 	maxAnswerTime   = 5 * 365 * 24 * time.Hour
@@ -64,7 +66,7 @@ var toolKeys = component("Overrides what a built-in tool says of itself. Its nam
 		{name: "default_policy", shape: shapeChoice, choices: []string{"allow", "ask", "deny"}, defDoc: "the tool's own",
 			doc: "The same in other words. `deny` adds a rule to every policy that forbids the tool."},
 		{name: "risk", shape: shapeChoice, choices: risks, defDoc: "the tool's own", doc: "How bad a wrong approval would be. The reviewer is told, and `auto_approve_risk` goes by it."},
-		{name: "timeout", shape: shapeDuration, limit: maxToolTimeout, defDoc: "the tool's own", doc: "Bounds one execution of bash, or one request of http_fetch with its redirects; more than 24h counts as 24h."},
+		{name: "timeout", shape: shapeDuration, limit: maxToolTimeout, defDoc: "the tool's own", doc: "Bounds one execution of bash, or one request of http_fetch with its redirects."},
 		{name: "idempotent", shape: shapeFlag, defDoc: "the tool's own", doc: "Whether a call that a crash interrupted may run again without asking."},
 		{name: "cacheable", shape: shapeFlag, def: false,
 			doc: "Whether a success is kept for the session and served when the same call is allowed again. Not for ask_human, file_edit and file_write."},
@@ -123,11 +125,13 @@ var ruleKeys = object{
 		{name: "exclude_requester", shape: shapeFlag, def: false, when: onlyAsk, doc: "Whether the person for whom the agent works may not approve."},
 		{name: "timeout", shape: shapeDuration, limit: maxAnswerTime, when: onlyAsk, defDoc: "none: it waits", doc: "How long there is to answer."},
 		{name: "on_timeout", shape: shapeChoice, choices: timeoutActions, defDoc: "reject", when: onlyAsk, beside: "timeout", doc: "What happens when nobody answers in time. It is never an approval."},
+		{name: "remind_every", shape: shapeDuration, limit: maxAnswerTime, when: onlyAsk, defDoc: "never",
+			doc: "After how long the question is put again: ten times so, then half as often, fifty times in all."},
+		{name: "escalate", shape: shapeObjects, items: &escalationKeys, most: interaction.MaxEscalations, when: onlyAsk, defDoc: "nobody else", doc: "A ladder of who may answer as well."},
 		{name: "max_grant", shape: shapeChoice, choices: []string{"none", "session", "user"}, def: "none", when: onlyAsk,
 			doc: "The widest rule that an answer may leave behind, and by which saved rule this one may be satisfied."},
 		{name: "examples", shape: shapeObject, items: &exampleKeys, doc: "Calls and what must be decided on them, by the whole policy. They are checked when the configuration is read."},
 	},
-	later: []string{"remind_every", "escalate"},
 }
 
 var conditionKeys = object{keys: []key{
@@ -148,6 +152,8 @@ var agentKeys = component("What a run can be started with.", object{keys: []key{
 	{name: "model", shape: shapeRefer, refers: "model", required: true, doc: "The model's name."},
 	{name: "system_prompt", shape: shapeText, maxBytes: maxPromptBytes, doc: "What the model is told first, at most 64 KiB."},
 	{name: "tools", shape: shapeRefers, refers: "tool", most: maxListed, defDoc: "none", doc: "The tools that the model may call."},
+	{name: "agents", shape: shapeRefers, refers: "agent", most: maxListed, defDoc: "none", doc: "Agents that it may hand tasks to, each by a tool named `agent_NAME`. They must not call one another in a circle."},
+	{name: "description", shape: shapeText, maxBytes: maxDescription, doc: "What it is good for, for agents that may call it; at most 1 KiB."},
 	{name: "policy", shape: shapeRefer, refers: "policy", defDoc: "none: the tools' defaults", doc: "The rules."},
 	{name: "permission_store", shape: shapeRefer, refers: "permission_store", defDoc: "a file in the data directory", doc: "Where saved rules are kept."},
 	{name: "session_store", shape: shapeRefer, refers: "session_store", defDoc: "a file in the data directory", doc: "Where sessions are kept."},

@@ -121,6 +121,7 @@ type reference struct {
 	raw  string // as written
 	name string
 	kind string
+	from string // the agent that would call the one that is named
 }
 
 func (l *loader) report(file string, line int, key, format string, args ...any) {
@@ -303,4 +304,5 @@ func (l *loader) resolve() {
 			l.report(r.pos.File, r.pos.Line, r.key, "no %s is named %q%s", r.kind, r.raw, didYouMean(r.raw, known[r.kind]))
 		}
 	}
+	l.cycles()
 }

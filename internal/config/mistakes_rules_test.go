@@ -42,8 +42,7 @@ rules:
 :9: rules[0].timeout: "soon" is no time: write a number and a unit, such as 30s, 15m, 72h or 30d
 :10: rules[0].on_timeout: approve is not possible: silence is no approval (use reject, skip, terminate, retry)
 :11: rules[0].max_grant: "always" is none of none, session, user
-:12: rules[0].remind_every: is not available in this version: remove it
-:13: rules[0].escalate: is not available in this version: remove it
+:13: rules[0].escalate: must be a list of 1 to 20 rungs, such as "- {after: 4h, to: [bob]}"
 :14: rules[0].reviewer: unknown key (did you mean "reviewers"?)
 :15: rules[1].on_timeout: "rejct" is none of reject, skip, terminate, retry (did you mean "reject"?)
 :15: rules[1].quorum: 3 approvals are needed and only 2 reviewers may give one: lower it or name more

@@ -147,7 +147,7 @@ name: b
 :12: tags: must be a list, such as [a, b], not a single value
 :13: workspace: has no value: give it one or remove the key
 :14: auto_approve_risk: "critical" is none of low, medium, high
-:15: descripton: unknown key (known: type, name, model, system_prompt, tools, policy, permission_store, session_store, workspace, max_steps, enable_hitl, enable_permissions, auto_approve_risk, user_id, tags)
+:15: descripton: unknown key (did you mean "description"?)
 :23: model: is missing`},
 	{"a reference that is a secret by mistake", "type: agent\nname: a\nmodel: ${SECRET}\n", `:3: model: no model is named "${SECRET}"`},
 }

@@ -27,6 +27,32 @@ var mistakesOfValues = []mistake{
 :4: transport: is not available in this version: remove it
 :5: args: is not available in this version: remove it
 :6: url: is not available in this version: remove it`},
+	{"a ladder that nobody can climb", `type: policy
+name: p
+rules:
+  - match: bash
+    decision: ask
+    reviewers: [alice]
+    timeout: 8h
+    escalate:
+      - {after: 4h, to: [bob]}
+      - {after: 2h, to: ["group:"]}
+      - {after: 9h}
+      - {when: 1h, to: [bob]}
+  - {match: bash, decision: ask, escalate: [{after: 1h, to: [bob]}]}
+  - {match: bash, decision: deny, remind_every: 1h}
+`, `:10: rules[0].escalate[1].to: "group:" names no group: write group:NAME
+:10: rules[0].escalate[1].after: is not later than that of the rung before: write the rungs in the order of their times
+:11: rules[0].escalate[2].to: is missing
+:11: rules[0].escalate[2].after: is not before the timeout, so it would never happen
+:12: rules[0].escalate[3].after: is missing
+:12: rules[0].escalate[3].when: unknown key (known: after, to)
+:13: rules[1].escalate: has no effect without reviewers: anybody may answer
+:14: rules[2].remind_every: belongs to decision: ask: remove it`},
+	{"agents that call in a circle", "type: agent\nname: a\nmodel: m\nagents: [b]\n---\ntype: agent\nname: b\nmodel: m\nagents: [c, nobody]\n---\ntype: agent\nname: c\nmodel: m\nagents: [a, c]" + model,
+		`:9: agents: no agent is named "nobody" (known: a, b, c)
+:14: agents: agents would call one another for ever: a -> b -> c -> a: take one of the calls away
+:14: agents: agents would call one another for ever: c -> c: take one of the calls away`},
 	{"a name that is too long", "type: policy\nname: " + long(65) + "\nrules: []\n",
 		`:2: name: must be at most 64 letters, digits, dots, dashes or underscores, the first a letter or digit (in quotes if it is a number)`},
 	{"steps that are no number", "type: agent\nname: a\nmodel: m\nmax_steps: many" + model + "---\ntype: agent\nname: b\nmodel: m\nmax_steps: 10001\n",

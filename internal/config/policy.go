@@ -128,6 +128,7 @@ func (s *section) approval() permission.Approval {
 	}
 	a.ExcludeRequester = s.flag("exclude_requester")
 	a.Timeout, a.OnTimeout = s.duration("timeout"), s.onTimeout()
+	a.RemindEvery, a.Escalate = s.duration("remind_every"), s.ladder(a)
 	a.MaxGrant = permission.GrantScope(s.choice("max_grant"))
 	group := slices.ContainsFunc(a.Reviewers, func(r string) bool { return strings.HasPrefix(r, groupPrefix) })
 	if len(a.Reviewers) > 0 && !group && a.Quorum > len(a.Reviewers) {

@@ -117,6 +117,7 @@ func TestTheSchemaAcceptsEveryConfiguration(t *testing.T) {
 var beyondASchema = []string{
 	"nothing in it", "duplicate name", "consent that contradicts itself", "a reference that is a secret by mistake", "a name of another type",
 	"a rule for a tool with a slip in its name", "examples that come out differently", "nesting without end", "an empty variable",
+	"agents that call in a circle",
 }
 
 func TestTheSchemaRefusesStructuralMistakes(t *testing.T) {
@@ -161,7 +162,7 @@ func TestEveryKeyOfTheSchemaIsRead(t *testing.T) {
 	heads := map[string]string{
 		"model": "provider: openai\nmodel: m\n", "tool": "", "permission_store": "store_type: sqlite\n", "session_store": "store_type: sqlite\n",
 		"policy": "", "agent": "", "policy_template": "", "policy_template_rules": "", "policy_template_rules_where": "",
-		"policy_rules": "", "policy_rules_where": "", "policy_rules_examples": "", "tool_params_bash": "", "tool_params_http_fetch": "",
+		"policy_rules": "", "policy_rules_where": "", "policy_rules_examples": "", "policy_rules_escalate": "", "tool_params_bash": "", "tool_params_http_fetch": "",
 	}
 	for name := range schema.Defs {
 		if _, ok := heads[name]; !ok && !strings.HasPrefix(name, "tool_params_") {
@@ -220,6 +221,8 @@ func withOddValue(name, head, key string) string {
 		return fmt.Sprintf("type: policy\nname: p\nrules:\n  - {decision: ask, %s}\n", line(key))
 	case "policy_rules_where":
 		return fmt.Sprintf("type: policy\nname: p\nrules:\n  - {match: bash, decision: ask, where: [{%s}]}\n", line(key))
+	case "policy_rules_escalate":
+		return fmt.Sprintf("type: policy\nname: p\nrules:\n  - {match: bash, decision: ask, reviewers: [a], escalate: [{%s}]}\n", line(key))
 	case "policy_rules_examples":
 		return fmt.Sprintf("type: policy\nname: p\nrules:\n  - {match: bash, decision: ask, examples: {%s}}\n", line(key))
 	case "tool_params_bash", "tool_params_http_fetch":

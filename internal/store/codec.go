@@ -127,7 +127,7 @@ func unpackRequest(r *interaction.Request) error {
 }
 
 func packRecord(r tool.Record) tool.Record {
-	r.Call.Args, r.Decision = pack(r.Call.Args), pack(r.Decision)
+	r.Call.Args, r.Decision, r.Edited = pack(r.Call.Args), pack(r.Decision), pack(r.Edited)
 	if r.Call.Answer != nil {
 		a := packResponse(*r.Call.Answer)
 		r.Call.Answer = &a
@@ -136,7 +136,7 @@ func packRecord(r tool.Record) tool.Record {
 }
 
 func unpackRecord(r *tool.Record) error {
-	if err := unpackAll(&r.Call.Args, &r.Decision); err != nil {
+	if err := unpackAll(&r.Call.Args, &r.Decision, &r.Edited); err != nil {
 		return err
 	}
 	if r.Call.Answer != nil {

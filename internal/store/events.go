@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"holdpoint/event"
@@ -18,23 +19,35 @@ const saltBytes = 16
 
 // AppendEvents numbers and chains the events under the run row's lock and returns the new head. An event whose
 // key the run already has is left out. Without events it returns the head as it is.
+//
+// The events of a run that another run called join the stream of its root, whose row is locked after its own.
 func (tx *Tx) AppendEvents(ctx context.Context, run interaction.RunID, events ...event.Event) (event.Head, error) {
-	_, head, found, err := tx.LockRun(ctx, run)
+	r, head, found, err := tx.LockRun(ctx, run)
+	stream := run
+	if err == nil && found && r.Root != "" {
+		stream = r.Root
+		_, head, found, err = tx.LockRun(ctx, stream)
+	}
 	if err != nil {
 		return head, err
 	}
 	if !found {
-		return head, in(ErrNotFound, "append events to run %s", run)
+		return head, in(ErrNotFound, "append events to run %s", stream)
 	}
-	end, err := tx.appendAfter(ctx, run, head, events)
+	tx.touched[run] = true
+	end, err := tx.appendAfter(ctx, stream, run, head, events)
 	if err != nil {
 		return head, in(err, "append events to run %s", run)
 	}
 	return end, nil
 }
 
-func (tx *Tx) appendAfter(ctx context.Context, run interaction.RunID, head event.Head, events []event.Event) (event.Head, error) {
-	known, err := tx.knownKeys(ctx, run, events)
+func (tx *Tx) appendAfter(ctx context.Context, stream, run interaction.RunID, head event.Head, events []event.Event) (event.Head, error) {
+	origin := ""
+	if stream != run {
+		origin = string(run)
+	}
+	known, err := tx.knownKeys(ctx, stream, origin, events)
 	if err != nil {
 		return head, err
 	}
@@ -48,7 +61,7 @@ func (tx *Tx) appendAfter(ctx context.Context, run interaction.RunID, head event
 			return head, fmt.Errorf("event %d of %d (%s): %w", i+1, len(events), events[i].Type, err)
 		}
 		e = event.Chain(end, e)
-		if err := tx.insertEvent(ctx, e); err != nil {
+		if err := tx.insertEvent(ctx, stream, origin, e); err != nil {
 			return head, fmt.Errorf("event %d (%s): %w", e.Number, e.Type, err)
 		}
 		end = event.Head{Number: e.Number, Hash: e.Hash}
@@ -56,14 +69,14 @@ func (tx *Tx) appendAfter(ctx context.Context, run interaction.RunID, head event
 	if end == head {
 		return head, nil
 	}
-	tx.touched[run] = true
-	return end, tx.update(ctx, `UPDATE runs SET head_number = ?, head_hash = ? WHERE id = ?`, end.Number, end.Hash, run)
+	tx.touched[stream] = true
+	return end, tx.update(ctx, `UPDATE runs SET head_number = ?, head_hash = ? WHERE id = ?`, end.Number, end.Hash, stream)
 }
 
 // knownKeys are those of the events' keys that the run has.
-func (q queries) knownKeys(ctx context.Context, run interaction.RunID, events []event.Event) (map[string]bool, error) {
+func (q queries) knownKeys(ctx context.Context, stream interaction.RunID, origin string, events []event.Event) (map[string]bool, error) {
 	known := map[string]bool{}
-	args := []any{run}
+	args := []any{stream}
 	for _, e := range events {
 		if e.Key == "" {
 			continue
@@ -71,7 +84,7 @@ func (q queries) knownKeys(ctx context.Context, run interaction.RunID, events []
 		if err := checkID("event_key", e.Key); err != nil {
 			return nil, err
 		}
-		args = append(args, e.Key)
+		args = append(args, streamKey(origin, e.Key))
 	}
 	if len(args) == 1 {
 		return known, nil
@@ -79,9 +92,17 @@ func (q queries) knownKeys(ctx context.Context, run interaction.RunID, events []
 	keys, err := all(ctx, q, func(rows *sql.Rows) (k string, err error) { return k, rows.Scan(&k) },
 		`SELECT event_key FROM events WHERE run_id = ? AND event_key IN (`+marks(len(args)-1)+`)`, args...)
 	for _, k := range keys {
-		known[k] = true
+		known[strings.TrimPrefix(k, streamKey(origin, ""))] = true
 	}
 	return known, err
+}
+
+// streamKey is an event's key among those of its stream. Keys of different runs have nothing to do with one another.
+func streamKey(origin, key string) string {
+	if origin == "" {
+		return key
+	}
+	return origin + "/" + key
 }
 
 // prepareEvent checks an event and brings it into the form in which it will be read back, so that it hashes alike.
@@ -108,14 +129,14 @@ func prepareEvent(run interaction.RunID, e event.Event) (event.Event, error) {
 	return e, nil
 }
 
-func (q queries) insertEvent(ctx context.Context, e event.Event) error {
+func (q queries) insertEvent(ctx context.Context, stream interaction.RunID, origin string, e event.Event) error {
 	payload, err := bounded("payload", e.Payload)
 	if err != nil {
 		return err
 	}
-	return q.insert(ctx, `INSERT INTO events (run_id, number, type, happened_at, event_key, salt, payload, payload_hash, hash)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		e.RunID, e.Number, string(e.Type), e.Time.UnixMicro(), sql.NullString{String: e.Key, Valid: e.Key != ""},
+	return q.insert(ctx, `INSERT INTO events (run_id, origin, number, type, happened_at, event_key, salt, payload, payload_hash, hash)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		stream, origin, e.Number, string(e.Type), e.Time.UnixMicro(), sql.NullString{String: streamKey(origin, e.Key), Valid: e.Key != ""},
 		hex.EncodeToString(e.Salt), payload, e.Inner, e.Hash)
 }
 
@@ -123,10 +144,14 @@ func (q queries) insertEvent(ctx context.Context, e event.Event) error {
 func scanEvent(rows *sql.Rows) (e event.Event, err error) {
 	var at int64
 	var key, salt, payload sql.NullString
-	if err := rows.Scan(&e.RunID, &e.Number, &e.Type, &at, &key, &salt, &payload, &e.Inner, &e.Hash); err != nil {
+	var origin string
+	if err := rows.Scan(&e.RunID, &origin, &e.Number, &e.Type, &at, &key, &salt, &payload, &e.Inner, &e.Hash); err != nil {
 		return e, err
 	}
-	e.Time, e.Key = time.UnixMicro(at).UTC(), key.String
+	e.Time, e.Key = time.UnixMicro(at).UTC(), strings.TrimPrefix(key.String, streamKey(origin, ""))
+	if origin != "" {
+		e.RunID = interaction.RunID(origin)
+	}
 	if !payload.Valid {
 		return e, nil
 	}
@@ -139,20 +164,37 @@ func scanEvent(rows *sql.Rows) (e event.Event, err error) {
 	return e, nil
 }
 
+const eventColumns = `run_id, origin, number, type, happened_at, event_key, salt, payload, payload_hash, hash`
+
 func (q queries) events(ctx context.Context, run interaction.RunID, after int64, limit int) ([]event.Event, error) {
-	return all(ctx, q, scanEvent, `SELECT run_id, number, type, happened_at, event_key, salt, payload, payload_hash, hash
+	return all(ctx, q, scanEvent, `SELECT `+eventColumns+`
 		FROM events WHERE run_id = ? AND number > ? ORDER BY number LIMIT ?`, run, after, limit)
+}
+
+// ownEvents are those of a called run in the stream of its root.
+func (q queries) ownEvents(ctx context.Context, run interaction.RunID, after int64, limit int) ([]event.Event, error) {
+	return all(ctx, q, scanEvent, `SELECT `+eventColumns+`
+		FROM events WHERE origin = ? AND number > ? ORDER BY number LIMIT ?`, run, after, limit)
 }
 
 // maxEvents bounds one read of a run's record.
 const maxEvents = 1000
 
 // Events returns a run's events after a number (0 for all), in order: at most limit, and never more than 1,000. A
-// limit of 0 means 1,000. An erased event has no payload.
+// limit of 0 means 1,000. An erased event has no payload. Those of a run that another run called are numbered in the
+// stream of its root, so there are numbers between them.
 func (s *Store) Events(ctx context.Context, run interaction.RunID, after int64, limit int) ([]event.Event, error) {
 	if limit <= 0 || limit > maxEvents {
 		limit = maxEvents
 	}
-	events, err := s.read().events(ctx, run, after, limit)
+	var root string
+	if _, err := s.read().one(ctx, `SELECT root_id FROM runs WHERE id = ?`, []any{run}, &root); err != nil {
+		return nil, in(err, "read the events of run %s", run)
+	}
+	read := s.read().events
+	if root != "" {
+		read = s.read().ownEvents
+	}
+	events, err := read(ctx, run, after, limit)
 	return events, in(err, "read the events of run %s", run)
 }

@@ -20,7 +20,7 @@ import (
 // changed are locked besides, so that a conflict shows at once and not at the commit.
 var postgresDialect = &dialect{
 	goose:       goose.DialectPostgres,
-	migrations:  []*goose.Migration{postgresOnly, postgresRules},
+	migrations:  []*goose.Migration{postgresOnly, postgresRules, postgresNames},
 	migrateLock: "SELECT pg_advisory_lock(7235419803314)", // any number, the same in every process
 	forUpdate:   " FOR UPDATE",
 	forShare:    " FOR SHARE",
@@ -42,10 +42,14 @@ var postgresOnlySQL string
 //go:embed migrations/postgres/00006_rules.sql
 var postgresRulesSQL string
 
-// Versions 2 and 6 of the schema, which no other dialect has.
+//go:embed migrations/postgres/00008_names.sql
+var postgresNamesSQL string
+
+// Versions 2, 6 and 8 of the schema, which no other dialect has.
 var (
 	postgresOnly  = goose.NewGoMigration(2, &goose.GoFunc{RunTx: execAll(postgresOnlySQL)}, nil)
 	postgresRules = goose.NewGoMigration(6, &goose.GoFunc{RunTx: execAll(postgresRulesSQL)}, nil)
+	postgresNames = goose.NewGoMigration(8, &goose.GoFunc{RunTx: execAll(postgresNamesSQL)}, nil)
 )
 
 // sqlState returns the code of an error that the server reported, "" for any other.

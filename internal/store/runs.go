@@ -30,9 +30,9 @@ func (q queries) insertRun(ctx context.Context, r agent.Run) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := q.exec(ctx, `INSERT INTO runs (id, session_id, agent, user_id, status, started_at, body)
-		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-		r.ID, r.SessionID, column(r.Agent), column(r.UserID), column(r.Status), r.StartedAt.UnixMicro(), body)
+	n, err := q.exec(ctx, `INSERT INTO runs (id, session_id, agent, user_id, status, started_at, root_id, body)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		r.ID, r.SessionID, column(r.Agent), column(r.UserID), column(r.Status), r.StartedAt.UnixMicro(), column(r.Root), body)
 	return n > 0, err
 }
 
@@ -45,6 +45,11 @@ func (tx *Tx) LockRun(ctx context.Context, id interaction.RunID) (r agent.Run, h
 		r, err = decode[agent.Run](body)
 	}
 	return r, head, found && err == nil, in(err, "lock run %s", id)
+}
+
+// Run reads a run without holding it.
+func (tx *Tx) Run(ctx context.Context, id interaction.RunID) (agent.Run, bool, error) {
+	return tx.run(ctx, id)
 }
 
 // UpdateRun replaces a run's record. A run that has ended keeps no live pieces.
@@ -96,9 +101,13 @@ func (s *Store) EnsureRun(ctx context.Context, r agent.Run) error {
 }
 
 // Run returns one run.
-func (s *Store) Run(ctx context.Context, id interaction.RunID) (r agent.Run, found bool, err error) {
+func (s *Store) Run(ctx context.Context, id interaction.RunID) (agent.Run, bool, error) {
+	return s.read().run(ctx, id)
+}
+
+func (q queries) run(ctx context.Context, id interaction.RunID) (r agent.Run, found bool, err error) {
 	var body string
-	found, err = s.read().one(ctx, `SELECT body FROM runs WHERE id = ?`, []any{id}, &body)
+	found, err = q.one(ctx, `SELECT body FROM runs WHERE id = ?`, []any{id}, &body)
 	if found {
 		r, err = decode[agent.Run](body)
 	}
@@ -113,7 +122,8 @@ type Progress struct {
 
 // Progress tells how far a run has come; all zero when it is not there.
 func (s *Store) Progress(ctx context.Context, id interaction.RunID) (p Progress, err error) {
-	_, err = s.read().one(ctx, `SELECT (SELECT COUNT(*) FROM steps WHERE run_id = runs.id), head_number FROM runs WHERE id = ?`,
+	_, err = s.read().one(ctx, `SELECT (SELECT COUNT(*) FROM steps WHERE run_id = runs.id), (SELECT head_number FROM runs AS root
+		WHERE root.id = CASE runs.root_id WHEN '' THEN runs.id ELSE runs.root_id END) FROM runs WHERE id = ?`,
 		[]any{id}, &p.Steps, &p.LastEvent)
 	return p, in(err, "read the progress of run %s", id)
 }

@@ -18,7 +18,6 @@ import (
 	"holdpoint/event"
 	"holdpoint/interaction"
 	"holdpoint/llm"
-	"holdpoint/tool"
 	"holdpoint/workflows"
 )
 
@@ -106,9 +105,18 @@ func (h *Holdpoint) Begin(input string) RunView { return h.BeginIn("", input) }
 // BeginIn starts a run in a session.
 func (h *Holdpoint) BeginIn(session, input string) RunView {
 	h.T.Helper()
-	ask := map[string]string{"agent": "tester", "input": input, "user_id": "requester"}
+	return h.StartIn(interaction.SessionID(session), "tester", input)
+}
+
+// Start starts a run of an agent.
+func (h *Holdpoint) Start(agent, input string) RunView { return h.StartIn("", agent, input) }
+
+// StartIn starts a run of an agent in a session; "" makes a new one.
+func (h *Holdpoint) StartIn(session interaction.SessionID, agent, input string) RunView {
+	h.T.Helper()
+	ask := map[string]string{"agent": agent, "input": input, "user_id": "requester"}
 	if session != "" {
-		ask["session_id"] = session
+		ask["session_id"] = string(session)
 	}
 	code, body := h.HTTP("POST", "/v1/runs", ask)
 	if code != http.StatusCreated {
@@ -365,32 +373,4 @@ func (m *Model) ToolResults() []llm.Message {
 		}
 	}
 	return out
-}
-
-// Effect is a tool named "effect" whose executions can be counted: each appends its call id to Log, held until
-// Gate lets it, if set.
-type Effect struct {
-	Idempotent bool
-	Log        func(c tool.Call)
-	Hold       func(ctx context.Context, c tool.Call)
-}
-
-// Definition implements tool.Tool.
-func (e Effect) Definition() tool.Definition {
-	return tool.Definition{Name: "effect", Description: "has an effect", Resource: tool.ResourceArgs, Risk: "high", Idempotent: e.Idempotent,
-		Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"},"ok":{"type":"boolean"},"tags":{"type":"array"}}}`)}
-}
-
-// Run implements tool.Tool.
-func (e Effect) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
-	if e.Log != nil {
-		e.Log(c)
-	}
-	if e.Hold != nil {
-		e.Hold(ctx, c)
-		if err := ctx.Err(); err != nil {
-			return tool.Outcome{}, err
-		}
-	}
-	return tool.Text("did " + string(c.Args)), nil
 }

@@ -1,0 +1,175 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdpoint/agent"
+	"holdpoint/interaction"
+	"holdpoint/tool"
+)
+
+// An agent that another may call is a tool of that one, named agent_NAME, with a task as its argument. It runs as a child
+// workflow, with a session of its own and its events in the stream of the run that a person started.
+
+// AgentToolPrefix begins the names of the tools by which agents call one another.
+const AgentToolPrefix = "agent_"
+
+// maxAgentDepth bounds how many agents may stand between a person and the one that works.
+const maxAgentDepth = 8
+
+const taskSchema = `{"type":"object","properties":{"task":{"type":"string","minLength":1,"description":"What to do, with all that the agent must know: it sees nothing else of this conversation."}},"required":["task"],"additionalProperties":false}`
+
+// agentTool stands for an agent among the tools. The workflow runs it.
+type agentTool struct{ def tool.Definition }
+
+func (t agentTool) Definition() tool.Definition { return t.def }
+
+// Run is never entered: RunTool hands the call to the workflow.
+func (t agentTool) Run(context.Context, tool.Call) (tool.Outcome, error) {
+	return tool.Failure("An agent can't be run as a tool here."), nil
+}
+
+// agentTools are the agents that an agent may call, as tools.
+func (a *Activities) agentTools(ag agent.Agent) []tool.Tool {
+	var out []tool.Tool
+	for _, name := range ag.Agents {
+		text := "Hands a task to the agent " + name + " and returns its answer."
+		if callee, ok := a.Definitions.Agent(name); ok && callee.Description != "" {
+			text += " " + callee.Description
+		}
+		out = append(out, agentTool{tool.Definition{Name: AgentToolPrefix + name, Description: text, Schema: json.RawMessage(taskSchema),
+			Resource: tool.ResourceArgs, Closed: true, Consent: tool.ConsentNever, Idempotent: true}})
+	}
+	return out
+}
+
+// ChildRun is the run of an agent that another called.
+type ChildRun struct {
+	RunID     interaction.RunID     `json:"run_id"`
+	SessionID interaction.SessionID `json:"session_id"`
+	Agent     string                `json:"agent"`
+	Parent    ParentRun             `json:"parent"`
+}
+
+// ParentRun says which call a run was made for. The task is in the call's arguments.
+type ParentRun struct {
+	RunID   interaction.RunID  `json:"run_id"`
+	CallID  interaction.CallID `json:"call_id"`
+	Root    interaction.RunID  `json:"root"`
+	Session string             `json:"session"` // whose grants hold
+	Path    []string           `json:"path"`    // of the agents above, the first called by a person
+}
+
+// child returns the run that a claimed call asks for; nil for other tools.
+func (x *execution) child() *ChildRun {
+	if _, ok := x.impl.(agentTool); !ok {
+		return nil
+	}
+	id := string(x.rec.Call.ID) + "-sub"
+	root := x.run.Root
+	if root == "" {
+		root = x.run.ID
+	}
+	return &ChildRun{RunID: interaction.RunID(id), SessionID: interaction.SessionID(id),
+		Agent: strings.TrimPrefix(x.rec.Call.Name, AgentToolPrefix),
+		Parent: ParentRun{RunID: x.run.ID, CallID: x.rec.Call.ID, Root: root, Session: string(x.run.GrantSession()),
+			Path: append(slices.Clone(x.run.Path), x.ag.Name)}}
+}
+
+// fromParent completes the record of a run that another run called.
+func fromParent(ctx context.Context, tx Tx, run agent.Run, p *ParentRun) (agent.Run, error) {
+	if p == nil {
+		return run, nil
+	}
+	if len(p.Path) > maxAgentDepth {
+		return run, permanent(CodeTooDeep, "%d agents called one another; at most %d may", len(p.Path)+1, maxAgentDepth)
+	}
+	rec, err := callOf(ctx, tx, p.CallID)
+	if err != nil {
+		return run, err
+	}
+	args := rec.Call.Args
+	if len(rec.Edited) > 0 {
+		args = rec.Edited
+	}
+	var task struct {
+		Task string `json:"task"`
+	}
+	if err := json.Unmarshal(args, &task); err != nil {
+		return run, permanent(CodeInternal, "the task of call %s can't be read: %v", p.CallID, err)
+	}
+	run.Input, run.Parent, run.Root, run.Path, run.RootSession = task.Task, p.RunID, p.Root, p.Path, interaction.SessionID(p.Session)
+	return run, nil
+}
+
+// ResolveAgentInput ends a call of an agent with what became of its run.
+type ResolveAgentInput struct {
+	RunID  interaction.RunID  `json:"run_id"`
+	CallID interaction.CallID `json:"call_id"`
+	Child  interaction.RunID  `json:"child"`
+	Failed string             `json:"failed,omitempty"` // why there is no record of how it ended
+}
+
+// ResolveAgent stores the result of a call of an agent.
+func (a *Activities) ResolveAgent(ctx context.Context, in ResolveAgentInput) (ResolveCallResult, error) {
+	var out ResolveCallResult
+	err := a.Store.Write(ctx, func(tx Tx) error {
+		_, head, err := lockRun(ctx, tx, in.RunID)
+		if err != nil {
+			return err
+		}
+		rec, err := callOf(ctx, tx, in.CallID)
+		if err != nil {
+			return err
+		}
+		out.Head = head
+		if rec.Result != nil {
+			out.Status = rec.Result.Status
+			return nil
+		}
+		child, found, err := tx.Run(ctx, in.Child)
+		if err != nil {
+			return err
+		}
+		entry, begun, err := tx.Execution(ctx, in.CallID)
+		if err != nil {
+			return err
+		}
+		w := &callWriter{ctx: ctx, tx: tx, rec: &rec, now: a.Now()}
+		if begun {
+			entry.State, entry.EndedAt = tool.StateFinished, w.now
+			if err := tx.SaveExecution(ctx, entry); err != nil {
+				return err
+			}
+		}
+		told := agentResult(child, found, in.Failed)
+		if len(rec.Edited) > 0 {
+			told.Content = editedNote(rec.Edited) + told.Content
+		}
+		res, err := w.finish(told)
+		if err == nil {
+			out = ResolveCallResult{Status: res.Status, Head: res.Head}
+		}
+		return err
+	})
+	return out, err
+}
+
+func agentResult(child agent.Run, found bool, failed string) tool.Result {
+	switch {
+	case found && child.Status == agent.RunCompleted:
+		return tool.Result{Status: tool.StatusSuccess, Content: child.Output}
+	case found && child.Status == agent.RunFailed:
+		return tool.Result{Status: tool.StatusError, Content: fmt.Sprintf("The agent %s came to no answer (%s): %s", child.Agent, child.ErrorCode, child.Error)}
+	case found && child.Status == agent.RunAborted:
+		return tool.Result{Status: tool.StatusAborted, Content: sentence("The run of the agent "+child.Agent+" was stopped.", "Note", child.Error)}
+	case failed != "":
+		return tool.Result{Status: tool.StatusError, Content: "The agent could not be run: " + failed}
+	default:
+		return tool.Result{Status: tool.StatusError, Content: "The agent's run ended without a record of how."}
+	}
+}
