@@ -19,4 +19,8 @@
 // What the engine cannot see is said plainly: an interpreter's program, a
 // script on disk and an MCP server are opaque, and a deny on a path does not
 // reach into them.
+//
+// Start reading at decide.go for the order of things, shell.go and walker.go
+// for command lines, and getopt.go with the opt*.go tables for what options
+// of programs do.
 package permission

@@ -1,6 +1,9 @@
 package permission
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func FuzzParsePattern(f *testing.F) {
 	for _, s := range []string{"bash(ls:*)", "file_read(./{a,b}/**/[!c]*)", "http_fetch(GET https://*.x.org:8443/**)", "mcp__a__b(x<=1, y=z)", "bash(\"a\\*\" 'b')", "*(", "bash({a,b}{c,d}:*)"} {
@@ -100,6 +103,41 @@ func FuzzURL(f *testing.F) {
 			}
 		}
 	})
+}
+
+func FuzzOptions(f *testing.F) {
+	for _, s := range []string{"-u -k2,2 --output=x a", "xzf a -C b", "-5 --form -- -O", "-nO x", "--no-ext-d --ext", "-exec rm {} + -print", "--arg a"} {
+		f.Add(s)
+	}
+	tables := everyTable()
+	f.Fuzz(func(t *testing.T, s string) {
+		var args []word
+		for _, text := range strings.Fields(s) {
+			args = append(args, plainWord(text))
+		}
+		for name, o := range tables {
+			r := o.read(args)
+			if len(r.operands)+len(r.rest) > 2*len(args) || r.open {
+				t.Fatalf("%s %q: %d operands, open %v", name, s, len(r.operands), r.open)
+			}
+			for _, a := range r.operands {
+				if !r.ended && o.ends == "" && !o.ordered && len(a.text) > 1 && a.text[0] == '-' {
+					t.Fatalf("%s %q: the operand %q is an option", name, s, a.text)
+				}
+			}
+			if alone := o.hazard(name, o.read(args[:min(1, len(args))])); alone != "" && o.hazard(name, r) == "" && !takesNext(o, args) {
+				t.Fatalf("%s %q: more words hide what the first one says: %s", name, s, alone)
+			}
+		}
+	})
+}
+
+// takesNext reports whether the first option's value stands in the next word,
+// where it may be one that counts for nothing.
+func takesNext(o *options, args []word) bool {
+	r := o.read(args[:1])
+	n := len(r.opts)
+	return n > 0 && !r.opts[n-1].given && r.opts[n-1].takes != takesNone
 }
 
 func BenchmarkDecide(b *testing.B) {

@@ -48,7 +48,7 @@ var filePrograms = map[string]usage{
 		writes: `O: --out= --output-file= --logfile-path=`, loads: `T --test`, runs: `--unzip-command=`},
 	"unzip": {ok: `CDJKLUVWXZabcflMnopqstuvxP:`, writes: `d:`},
 	"gzip":  {ok: `123456789cdfhklnNqrtvS: --stdout --decompress --force --keep --list --quiet --recursive --suffix= --test --verbose --fast --best`},
-	"zstd":  {ok: `123456789cdfhklqrtvTM: --stdout --decompress --force --keep`, reads: `D: --filelist= --patch-from=`, writes: `o: --output-dir-flat= --output-dir-mirror= --trace= --rm`},
+	"zstd":  {ok: `123456789cdfhklqrtvT::M::B::b::e::i:: --stdout --decompress --force --keep`, reads: `D: --filelist= --patch-from=`, writes: `o: --output-dir-flat= --output-dir-mirror= --trace= --rm`},
 	"rsync": {ok: `0468ACDEFHIJKLNOPRSUWXabcdghiklmnopqrstuvxyzB:@:f: --verbose --quiet --checksum --archive --recursive --relative --backup --suffix= --update
 			--inplace --append --dirs --links --copy-links --perms --executability --chmod= --owner --group --devices --times --sparse
 			--dry-run --whole-file --one-file-system --block-size= --existing --ignore-existing --remove-source-files --del --delete

@@ -14,7 +14,7 @@ func TestRareCommands(t *testing.T) {
 	denied := a("file_read(./secrets/**)", "file_write(./.git/**)", "file_read(/etc/shadow)", "file_read(~/.ssh/**)")
 	deep := strings.Repeat("if true; then true; el", 45) + "if true; then true; fi"
 	runShell(t, []shellCase{
-		{"A=1", Allow, a("bash(A=1)"), nil, nil}, {"A=1 B=2", Allow, a("bash(A=1 B=2)"), nil, nil}, {"A=2", Ask, a("bash(A=1)"), nil, nil},
+		{"cat a", Deny, a("bash"), a("file_read"), nil}, {"foo a", Allow, a("bash"), a("file_read"), nil}, {"A=1", Allow, a("bash(A=1)"), nil, nil}, {"A=1 B=2", Allow, a("bash(A=1 B=2)"), nil, nil}, {"A=2", Ask, a("bash(A=1)"), nil, nil},
 		{`sort -t"$(ls)" f`, Allow, a("bash(sort:*)", "bash(ls)"), nil, nil}, {`sort --"$(ls)" f`, Ask, a("bash(sort:*)", "bash(ls)"), nil, nil},
 		{`sort -"$(ls)" f`, Ask, a("bash(sort:*)", "bash(ls)"), nil, nil}, {`sort -t$(ls) f`, Ask, a("bash(sort:*)", "bash(ls)"), nil, nil}, {"sort -[o]x f", Ask, a("bash(sort:*)"), nil, nil},
 		{"sort -t * f", Ask, a("bash(sort:*)"), nil, nil}, {"sort -t", Allow, a("bash(sort:*)"), nil, nil}, {"sort -n* f", Ask, a("bash(sort:*)"), nil, nil}, {"sort --out* f", Ask, a("bash(sort:*)"), nil, nil},
