@@ -110,8 +110,7 @@ func (c *Configuration) Summaries() []Summary {
 		s := Summary{Type: one.Kind, Name: one.Name, File: one.Pos.File, Line: one.Pos.Line}
 		switch one.Kind {
 		case "model":
-			m, _ := c.cfg.Model(one.Name)
-			s.Text = modelSummary(m)
+			s.Text = modelSummary(one)
 		case "tool":
 			s.Text = c.toolSummary(one.Name)
 		case "permission_store":
@@ -121,7 +120,14 @@ func (c *Configuration) Summaries() []Summary {
 			st, _ := c.cfg.SessionStore(one.Name)
 			s.Text = string(st.Type)
 		case "policy":
-			s.Text = policySummary(one, c.cfg)
+			for _, p := range c.cfg.Policies {
+				if p.Name == one.Name {
+					s.Text = ruleCounts(p.Rules)
+				}
+			}
+		case "policy_template":
+			t, _ := c.cfg.Template(one.Name)
+			s.Text = ruleCounts(t.Rules) + ", once it is granted"
 		case "agent":
 			a, _ := c.cfg.Agent(one.Name)
 			s.Text, s.Digest = agentSummary(a), a.Digest()
@@ -131,13 +137,20 @@ func (c *Configuration) Summaries() []Summary {
 	return out
 }
 
-func modelSummary(m config.Model) string {
-	if m.Provider == config.ProviderScripted {
-		return "scripted by " + filepath.Base(m.Script)
+// modelSummary goes by what is shown, which has no secrets.
+func modelSummary(shown config.Component) string {
+	said := map[string]string{}
+	for _, s := range shown.Settings {
+		if text, ok := s.Value.(string); ok {
+			said[s.Key] = text
+		}
 	}
-	text := string(m.Provider) + " " + m.Model
-	if m.BaseURL != "" {
-		text += " at " + m.BaseURL
+	if said["provider"] == string(config.ProviderScripted) {
+		return "scripted by " + filepath.Base(said["script"])
+	}
+	text := said["provider"] + " " + said["model"]
+	if said["base_url"] != "" {
+		text += " at " + said["base_url"]
 	}
 	return text
 }
@@ -167,14 +180,10 @@ func consentText(c tool.Consent) string {
 	}
 }
 
-func policySummary(shown config.Component, cfg *config.Config) string {
+func ruleCounts(rules []permission.Rule) string {
 	counts := map[permission.Effect]int{}
-	for _, p := range cfg.Policies {
-		if p.Name == shown.Name {
-			for _, r := range p.Rules {
-				counts[r.Effect]++
-			}
-		}
+	for _, r := range rules {
+		counts[r.Effect]++
 	}
 	return fmt.Sprintf("%d deny, %d ask, %d allow", counts[permission.Deny], counts[permission.Ask], counts[permission.Allow])
 }

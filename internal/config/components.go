@@ -66,7 +66,7 @@ var toolKeys = component("Overrides what a built-in tool says of itself. Its nam
 		{name: "default_policy", shape: shapeChoice, choices: []string{"allow", "ask", "deny"}, defDoc: "the tool's own",
 			doc: "The same in other words. `deny` adds a rule to every policy that forbids the tool."},
 		{name: "risk", shape: shapeChoice, choices: risks, defDoc: "the tool's own", doc: "How bad a wrong approval would be. The reviewer is told, and `auto_approve_risk` goes by it."},
-		{name: "timeout", shape: shapeDuration, limit: maxToolTimeout, defDoc: "the tool's own", doc: "Bounds one execution of bash, or one request of http_fetch with its redirects."},
+		{name: "timeout", shape: shapeDuration, limit: maxToolTimeout, defDoc: "the tool's own", doc: "Bounds one execution of bash, or one request of http_fetch with its redirects; more than 24h counts as 24h."},
 		{name: "idempotent", shape: shapeFlag, defDoc: "the tool's own", doc: "Whether a call that a crash interrupted may run again without asking."},
 		{name: "cacheable", shape: shapeFlag, def: false,
 			doc: "Whether a success is kept for the session and served when the same call is allowed again. Not for ask_human, file_edit and file_write."},

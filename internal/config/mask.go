@@ -85,6 +85,21 @@ var plainParameters = []string{
 	"search_path", "service", "pool_max_conns", "pool_min_conns",
 }
 
+// maskedParameters are those that are known and never shown. A name that is neither may be a piece of a password that
+// was not quoted.
+var maskedParameters = []string{"password", "sslpassword", "passfile", "sslkey", "options"}
+
+// parameter is what is shown of one; false when its name says nothing.
+func parameter(name, value string) (string, bool) {
+	switch {
+	case slices.Contains(plainParameters, name):
+		return value, true
+	case slices.Contains(maskedParameters, name):
+		return masked, true
+	}
+	return "", false
+}
+
 // maskConnection shows where a connection string leads, and of its parameters those that are known to be no secret.
 // One that it can't read is masked whole.
 func maskConnection(text string) string {
@@ -94,13 +109,17 @@ func maskConnection(text string) string {
 	if !pairs.MatchString(text) {
 		return masked
 	}
-	return onePair.ReplaceAllStringFunc(text, func(found string) string {
+	known := true
+	shown := onePair.ReplaceAllStringFunc(text, func(found string) string {
 		m := onePair.FindStringSubmatch(found)
-		if slices.Contains(plainParameters, m[1]) {
-			return found
-		}
-		return m[1] + m[2] + masked
+		value, ok := parameter(m[1], m[3])
+		known = known && ok
+		return m[1] + m[2] + value
 	})
+	if !known {
+		return masked
+	}
+	return shown
 }
 
 func maskConnectionURL(text string) string {
@@ -124,11 +143,11 @@ func maskConnectionURL(text string) string {
 		if i == 0 {
 			sep = "?"
 		}
-		value := masked
-		if slices.Contains(plainParameters, name) {
-			value = url.QueryEscape(query.Get(name))
+		value, ok := parameter(name, url.QueryEscape(query.Get(name)))
+		if !ok {
+			return b.String() + sep + masked
 		}
-		b.WriteString(sep + url.QueryEscape(name) + "=" + value)
+		b.WriteString(sep + name + "=" + value)
 	}
 	return b.String()
 }
