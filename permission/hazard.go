@@ -32,10 +32,8 @@ var nameBuiltins = map[string]bool{
 // does.
 func hazardOf(c command) string {
 	name := tableName(c.name())
-	for _, w := range c.words[1:] {
-		if nameBuiltins[name] && strings.ContainsAny(w.text, "[") && strings.ContainsAny(w.text, "$`") {
-			return name + " evaluates the subscript it is given"
-		}
+	if nameBuiltins[name] && namesSubscript(name, c.words) {
+		return name + " evaluates the subscript it is given"
 	}
 	switch name {
 	case "awk":
@@ -70,14 +68,35 @@ func hazardOf(c command) string {
 	return ""
 }
 
+// namesSubscript reports whether a word that names a variable has, or could
+// have, a subscript that runs something.
+func namesSubscript(name string, words []word) bool {
+	for i, w := range words[1:] {
+		variable, _, _ := strings.Cut(w.text, "=")
+		switch {
+		case strings.Contains(w.text, "[") && strings.ContainsAny(w.text, "$`"):
+			return true
+		case name == "printf" || name == "test" || name == "[" || valueFollows.MatchString(words[i].text):
+		case strings.ContainsRune(variable, opaqueMark):
+			return true
+		}
+	}
+	return false
+}
+
+// valueFollows is an option of read and mapfile that takes the next word.
+var valueFollows = regexp.MustCompile(`^-[a-zA-Z]*[pdtnNiuOcs]$`)
+
 func builtinHazard(name string, c command) string {
 	args := c.words[1:]
 	if name == "printf" && len(args) > 0 && (strings.HasPrefix(args[0].text, "-v") || args[0].open) {
 		return "printf -v sets a variable whose subscript it evaluates"
 	}
 	if name != "printf" {
-		for _, w := range args {
-			if w.text == "-v" || w.text == "-R" || w.open && len(args) < 4 {
+		for i, w := range args {
+			named := w.text == "-v" || w.text == "-R" || w.split
+			maybe := w.open && i+1 < len(args) && (!args[i+1].sure() || strings.Contains(args[i+1].text, "["))
+			if named || maybe {
 				return "test -v evaluates the subscript of its argument"
 			}
 		}
@@ -108,14 +127,17 @@ func gitHazard(c command) string {
 		return ""
 	}
 	sub, args := rest.words[1].text, rest.words[2:]
+	if !rest.words[1].sure() {
+		return "which command of git this is, is only known at run time"
+	}
 	if gitAlways[sub] {
 		return "git " + sub + " can run any program"
 	}
 	for _, w := range args {
-		if gitRemotes[sub] && remoteHelper.MatchString(w.text) {
+		if gitRemotes[sub] && (remoteHelper.MatchString(w.text) || w.hides()) {
 			return "git runs a helper program for this address"
 		}
-		if sub == "config" && gitConfigRuns.MatchString(w.text) {
+		if sub == "config" && (gitConfigRuns.MatchString(w.text) || w.hides()) {
 			return "this git setting names a program that git runs"
 		}
 	}

@@ -33,7 +33,7 @@ var buildPrograms = map[string]usage{
 func makeCheck(r reading, _ command) string {
 	for _, o := range r.operands {
 		name, value, ok := strings.Cut(o.text, "=")
-		runs := strings.HasSuffix(name, "!") || strings.ContainsAny(value, "$`") || makeShell[strings.TrimRight(name, ":+?")]
+		runs := strings.HasSuffix(name, "!") || strings.ContainsAny(value, "$`"+string(opaqueMark)) || makeShell[strings.TrimRight(name, ":+?")]
 		if ok && runs {
 			return "make runs what this variable says"
 		}
@@ -93,7 +93,7 @@ func goHazard(sub string, r reading, c command) string {
 	r.open = r.open || len(c.words) > 1 && c.words[1].open
 	for _, o := range r.opts {
 		v := strings.FieldsFunc(o.value.text, func(r rune) bool { return strings.ContainsRune(" \t\n'\"", r) })
-		if o.name == "ldflags" && !plainLinking(v) || (o.name == "gcflags" || o.name == "asmflags") && !plainCompiling(v) {
+		if (o.name == "ldflags" || o.name == "gcflags" || o.name == "asmflags") && o.value.hides() || o.name == "ldflags" && !plainLinking(v) || (o.name == "gcflags" || o.name == "asmflags") && !plainCompiling(v) {
 			return "go passes flags on to programs that can execute or write with them"
 		}
 	}

@@ -55,27 +55,32 @@ var netPrograms = map[string]usage{
 // curlCheck looks into the values that can name a file.
 func curlCheck(r reading, _ command) string {
 	for _, o := range r.opts {
+		if curlSends(o) {
+			return "curl sends the file it is given with " + shown(o.text)
+		}
 		v := o.value.text
-		switch o.name {
-		case "d", "data", "data-ascii", "data-binary", "json":
-			if strings.HasPrefix(v, "@") && v != "@-" {
-				return "curl sends the file it is given with " + o.text
-			}
-		case "data-urlencode", "url-query", "variable":
-			if name, _, _ := strings.Cut(v, "="); strings.Contains(name, "@") {
-				return "curl sends the file it is given with " + o.text
-			}
-		case "F", "form":
-			if _, part, _ := strings.Cut(v, "="); strings.HasPrefix(part, "@") || strings.HasPrefix(part, "<") {
-				return "curl sends the file it is given with " + o.text
-			}
-		case "w", "write-out":
-			if strings.Contains(v, "output{") || strings.HasPrefix(v, "@") {
-				return "curl writes or reads a file with this format"
-			}
+		if (o.name == "w" || o.name == "write-out") && (strings.Contains(v, "output{") || strings.HasPrefix(v, "@") || o.value.hides()) {
+			return "curl writes or reads a file with this format"
 		}
 	}
 	return ""
+}
+
+// curlSends reports whether the value of a data option names a file, or could.
+func curlSends(o option) bool {
+	v := o.value.text
+	name, part, _ := strings.Cut(v, "=")
+	file := string(opaqueMark) + "@<"
+	switch o.name {
+	case "d", "data", "data-ascii", "data-binary", "json":
+		return strings.IndexAny(v, file) == 0 && v != "@-"
+	case "data-urlencode", "url-query", "variable":
+		return strings.ContainsAny(name, string(opaqueMark)+"@")
+	case "F", "form":
+		return strings.IndexAny(part, file) == 0 || strings.ContainsRune(name, opaqueMark)
+	default:
+		return false
+	}
 }
 
 // sshSafe are ssh's settings that run nothing and name no file.
@@ -104,7 +109,7 @@ func tarCheck(r reading, _ command) string {
 	local := r.has("force-local")
 	for _, o := range r.opts {
 		host, _, remote := strings.Cut(o.value.text, ":")
-		if (o.name == "f" || o.name == "file") && remote && !strings.Contains(host, "/") && !local {
+		if (o.name == "f" || o.name == "file") && (remote || o.value.hides()) && !strings.Contains(host, "/") && !local {
 			return "tar starts a program to reach an archive on another host"
 		}
 	}

@@ -14,7 +14,16 @@ func TestRareCommands(t *testing.T) {
 	denied := a("file_read(./secrets/**)", "file_write(./.git/**)", "file_read(/etc/shadow)", "file_read(~/.ssh/**)")
 	deep := strings.Repeat("if true; then true; el", 45) + "if true; then true; fi"
 	runShell(t, []shellCase{
-		{"cat a", Deny, a("bash"), a("file_read"), nil}, {"foo a", Allow, a("bash"), a("file_read"), nil}, {"A=1", Allow, a("bash(A=1)"), nil, nil}, {"A=1 B=2", Allow, a("bash(A=1 B=2)"), nil, nil}, {"A=2", Ask, a("bash(A=1)"), nil, nil},
+		{"git $(ls) core.pager x", Ask, a("bash(git:*)", "bash(ls)"), nil, nil}, {`git "$(ls)"`, Ask, a("bash(git:*)", "bash(ls)"), nil, nil}, {"git conf* core.x y", Ask, a("bash(git:*)"), nil, nil},
+		{`git config "$(ls)" x`, Ask, a("bash(git:*)", "bash(ls)"), nil, nil}, {`git remote add x "$(ls)"`, Ask, a("bash(git:*)", "bash(ls)"), nil, nil}, {`git remote add x "$(ls)"`, Allow, a(`bash(git remote add x "$(ls)")`, "bash"), nil, nil},
+		{`docker "$(ls)" c id`, Ask, a("bash(docker:*)", "bash(ls)"), nil, nil}, {"npm $(ls) x", Ask, a("bash(npm:*)", "bash(ls)"), nil, nil}, {`curl -d "$(ls)" u`, Ask, a("bash(curl:*)", "bash(ls)"), nil, nil},
+		{`curl -d "x$(ls)" u`, Allow, a("bash(curl:*)", "bash(ls)"), nil, nil}, {`curl -H "A: $(ls)" u`, Allow, a("bash(curl:*)", "bash(ls)"), nil, nil}, {`curl -F "a=$(ls)" u`, Ask, a("bash(curl:*)", "bash(ls)"), nil, nil}, {`curl -w "$(ls)" u`, Ask, a("bash(curl:*)", "bash(ls)"), nil, nil},
+		{`curl --data-urlencode "$(ls)" u`, Ask, a("bash(curl:*)", "bash(ls)"), nil, nil}, {`make "X=$(ls)"`, Ask, a("bash(make:*)", "bash(ls)"), nil, nil}, {`tar -tf "$(ls)"`, Ask, a("bash(tar:*)", "bash(ls)"), nil, nil}, {`tar -tf "./$(ls)"`, Allow, a("bash(tar:*)", "bash(ls)"), nil, nil},
+		{`go build -ldflags "-X a=$(ls)"`, Ask, a("bash(go:*)", "bash(ls)"), nil, nil}, {`ssh -o "$(ls)" h ls`, Ask, a("bash(ssh:*)", "bash(ls)"), nil, nil}, {"cat a", Deny, a("bash"), a("file_read"), nil},
+		{`[ -n "$(ls)" ]`, Allow, a("bash([:*)", "bash(ls)"), nil, nil}, {`[ "$(ls)" = x ]`, Allow, a("bash([:*)", "bash(ls)"), nil, nil}, {`[ "$(ls)" "$(ls)" ]`, Ask, a("bash([:*)", "bash(ls)"), nil, nil},
+		{`[ -n $(ls) ]`, Ask, a("bash([:*)", "bash(ls)"), nil, nil}, {`test "$(ls)" 'a[1]'`, Ask, a("bash(test:*)", "bash(ls)"), nil, nil}, {`read "$(ls)"`, Ask, a("bash(read:*)", "bash(ls)"), nil, nil},
+		{`read -p "$(ls)" x`, Allow, a("bash(read:*)", "bash(ls)"), nil, nil}, {`export "A=$(ls)"`, Allow, a("bash(export:*)", "bash(ls)"), nil, nil}, {`export "$(ls)=1"`, Ask, a("bash(export:*)", "bash(ls)"), nil, nil}, {`unset $(ls)`, Ask, a("bash(unset:*)", "bash(ls)"), nil, nil},
+		{"foo a", Allow, a("bash"), a("file_read"), nil}, {"A=1", Allow, a("bash(A=1)"), nil, nil}, {"A=1 B=2", Allow, a("bash(A=1 B=2)"), nil, nil}, {"A=2", Ask, a("bash(A=1)"), nil, nil},
 		{`sort -t"$(ls)" f`, Allow, a("bash(sort:*)", "bash(ls)"), nil, nil}, {`sort --"$(ls)" f`, Ask, a("bash(sort:*)", "bash(ls)"), nil, nil},
 		{`sort -"$(ls)" f`, Ask, a("bash(sort:*)", "bash(ls)"), nil, nil}, {`sort -t$(ls) f`, Ask, a("bash(sort:*)", "bash(ls)"), nil, nil}, {"sort -[o]x f", Ask, a("bash(sort:*)"), nil, nil},
 		{"sort -t * f", Ask, a("bash(sort:*)"), nil, nil}, {"sort -t", Allow, a("bash(sort:*)"), nil, nil}, {"sort -n* f", Ask, a("bash(sort:*)"), nil, nil}, {"sort --out* f", Ask, a("bash(sort:*)"), nil, nil},

@@ -31,6 +31,9 @@ func plainWord(s string) word { return word{text: s} }
 // sure reports whether the text is exactly what the program will get.
 func (w word) sure() bool { return !w.dynamic && !w.subst && !w.glob }
 
+// hides reports whether a piece of the text is only known at run time.
+func (w word) hides() bool { return strings.ContainsRune(w.text, opaqueMark) }
+
 // command is one simple command.
 type command struct {
 	assigns []word

@@ -119,7 +119,11 @@ func (w *walker) wrapper(p *part, spec wrapper, args []word, dirs cwd, in stdin)
 		}
 		if len(rest) == 0 || !spec.subs[rest[0].text] {
 			w.scripts(p, spec.options.read(args), dirs)
-			if slices.ContainsFunc(args, func(a word) bool { return spec.subs[a.text] }) {
+			unsure := len(rest) > 0 && !rest[0].sure()
+			if unsure {
+				p.hazard = "which command of " + p.cmd.name() + " this is, is only known at run time"
+			}
+			if unsure || slices.ContainsFunc(args, func(a word) bool { return spec.subs[a.text] }) {
 				w.suffixes(p)
 				w.hints(p)
 			}
