@@ -96,7 +96,7 @@ type watching struct {
 func (c *cli) watch(ctx context.Context, cl *client, r *remote, run interaction.RunID, o watching) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := &watcher{c: c, cl: cl, r: r, view: &render{c: c}, json: o.json, closed: o.closed}
+	w := &watcher{c: c, cl: cl, r: r, view: &render{c: c}, json: o.json, closed: o.closed, run: run}
 	events, ended := make(chan event.Event), make(chan error, 1)
 	go func() {
 		ended <- cl.follow(ctx, stream{run: run, after: o.after, once: o.once}, func(e event.Event) error {
@@ -141,6 +141,7 @@ type watcher struct {
 	r       *remote
 	view    *render
 	json    bool
+	run     interaction.RunID
 	talk    *talk                   // nil where nobody is asked
 	closed  map[interaction.ID]bool // questions of which it is known that they need no answer any more
 	outcome error                   // how the run ended
@@ -156,7 +157,7 @@ func (w *watcher) connection(trouble string) {
 }
 
 func (w *watcher) event(ctx context.Context, e event.Event) error {
-	if e.Type.Last() {
+	if e.Type.Last() && e.RunID == w.run {
 		defer func() { w.outcome = outcome(e) }()
 	}
 	if w.json {
@@ -171,6 +172,10 @@ func (w *watcher) event(ctx context.Context, e event.Event) error {
 			w.talk.closed(ctx, d.(event.InteractionResponseData).InteractionID)
 		}
 	case event.RunCompleted, event.RunFailed, event.RunAbortedByHuman:
+		if e.RunID != w.run { // of an agent that this one called
+			w.view.line("~", "run %s has ended: %s", e.RunID, strings.TrimPrefix(string(e.Type), "run_"))
+			return nil
+		}
 		w.ended(e)
 	}
 	return nil
