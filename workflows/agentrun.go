@@ -30,6 +30,7 @@ type agentRun struct {
 	// modelTurn is the turn that a model call in flight will bring; 0 when there is none.
 	modelTurn int
 	running   []interaction.CallID // tool calls in flight
+	asked     int                  // questions of Gates so far
 	children  []interaction.RunID  // of agents that were called
 	cancel    workflow.CancelFunc  // of tools and model calls, for an abort
 	ended     agent.RunStatus      // how it ended, "" while it goes on

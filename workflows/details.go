@@ -37,7 +37,11 @@ func (r *agentRun) showDetails(ctx workflow.Context) {
 
 func (r *agentRun) details(workflowID string) string {
 	var b strings.Builder
-	if len(r.gates) == 0 {
+	switch {
+	case len(r.gates) > 0:
+	case r.in.SessionID == "": // the gates of a workflow that is no run
+		b.WriteString("Nothing waits for a person.\n")
+	default:
 		fmt.Fprintf(&b, "Step %d. Nothing waits for a person.\n", r.st.Turn+1)
 	}
 	for i, g := range r.gates {

@@ -80,7 +80,7 @@ var levels = []level{
 		imports: slices.Concat(pure, adapters, []string{"activities/...", "workflows/...", "api/..."}),
 	},
 	{
-		name: "7 mains: the composition root builds everything for them", packages: []string{"cmd/...", "worker", "starter"}, world: true,
+		name: "7 mains: the composition root builds everything for them", packages: []string{"cmd/...", "worker", "starter", "examples/..."}, world: true,
 		imports: slices.Concat(pure, []string{"workflows", "api/...", "internal/app/..."}), never: []string{"database/sql"},
 	},
 	{name: "the tree's own tests", packages: []string{"internal/layout"}, world: true},

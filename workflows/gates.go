@@ -1,0 +1,71 @@
+package workflows
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"holdpoint/interaction"
+)
+
+// Gates are hold points in a workflow of your own. They take the same answers, by the same messages, as those of an
+// agent's run: "respond" as an update or a signal, and the "state" query, which says what waits. Make them before the
+// workflow yields for the first time, so that no message finds nobody at home:
+//
+//	gates, err := workflows.NewGates(ctx)
+//	…
+//	out, err := gates.Ask(ctx, interaction.Request{Title: "Deploy " + version + "?", Reviewers: []string{"group:release"}})
+//	if err != nil || out.Action != interaction.ActionApprove { … }
+//
+// They keep everything in the workflow: nothing is stored elsewhere, and nobody is notified. End the workflow with Close.
+type Gates struct{ run *agentRun }
+
+// NewGates registers the messages of the calling workflow.
+func NewGates(ctx workflow.Context) (*Gates, error) {
+	id := interaction.RunID(workflow.GetInfo(ctx).WorkflowExecution.ID)
+	r := &agentRun{in: RunInput{RunID: id}, st: &RunState{}, cancel: func() {}}
+	if err := workflow.SetQueryHandler(ctx, QueryState, r.state); err != nil {
+		return nil, fmt.Errorf("query %s: %w", QueryState, err)
+	}
+	respond := workflow.UpdateHandlerOptions{Validator: r.validateRespond, Description: "answer interactions"}
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, MessageRespond, r.respond, respond); err != nil {
+		return nil, fmt.Errorf("update %s: %w", MessageRespond, err)
+	}
+	for _, s := range signals {
+		if s.name == MessageRespond {
+			channel := workflow.GetSignalChannel(ctx, s.name)
+			workflow.Go(ctx, func(ctx workflow.Context) { r.read(ctx, channel, s) })
+		}
+	}
+	workflow.Go(ctx, r.watchDeadlines)
+	return &Gates{run: r}, nil
+}
+
+// Ask waits until people have decided, or time has, and returns how: check Status and Action. An empty id is given one,
+// the workflow's id and a number. It returns an error for a request that nobody could answer, for an id that was used
+// before, and when ctx is cancelled. It may be called from several coroutines at once.
+func (g *Gates) Ask(ctx workflow.Context, req interaction.Request) (interaction.Outcome, error) {
+	r := g.run
+	r.asked++
+	if req.ID == "" {
+		req.ID = interaction.ID(fmt.Sprintf("%s-1-%d-1", r.in.RunID, r.asked))
+	}
+	req.RunID = r.in.RunID
+	if _, closed := r.st.closedInteraction(req.ID); closed || r.find(req.ID) != nil {
+		return interaction.Outcome{}, fmt.Errorf("the id %q was used for another question of this workflow", req.ID)
+	}
+	if err := interaction.Open(req, workflow.Now(ctx)).Request.Validate(); err != nil {
+		return interaction.Outcome{}, fmt.Errorf("the question can't be put to a person: %w", err)
+	}
+	gate := r.open(ctx, req)
+	if err := workflow.Await(ctx, func() bool { return gate.outcome != nil }); err != nil {
+		if out, ok := gate.it.Cancel("the workflow went on without an answer", workflow.Now(ctx)); ok {
+			r.decided(ctx, gate, out)
+		}
+		return interaction.Outcome{}, err
+	}
+	return *gate.outcome, nil
+}
+
+// Close waits until every message that was sent has had its answer. Call it last, so that none is lost.
+func (g *Gates) Close(ctx workflow.Context) error { return g.run.calm(ctx) }
