@@ -280,7 +280,7 @@ func (e *evaluation) judge(s subject, p *part, fault, text string) {
 	o := outcome{effect: Ask, text: text, subject: s, part: p, source: Source{Layer: LayerDefault}}
 	doubt := ""
 	var asks []*compiled
-	for _, r := range slices.Concat(e.set.denies, e.set.asks) {
+	for _, r := range e.set.about(s.by()).restricts {
 		switch e.forbids(s, r) {
 		case yes:
 			if r.rule.Effect == Deny {
@@ -336,26 +336,29 @@ func (e *evaluation) weigh(o *outcome, asks []*compiled) {
 		o.decide(Allow, grant, "a stored grant allows it")
 		return
 	}
-	for _, r := range e.set.allows {
+	e.set.about(o.subject.by()).allows(o.subject, func(r *compiled) bool {
 		if !r.rule.Source.Layer.stored() && e.permits(o.subject, r) {
 			o.decide(Allow, r, "an allow rule matches")
-			return
 		}
+		return o.rule == nil
+	})
+	if o.rule == nil {
+		e.byDefault(o)
 	}
-	e.byDefault(o)
 }
 
 // grant finds a stored allow for the subject, no wider than the scope.
-func (e *evaluation) grant(s subject, widest GrantScope) *compiled {
-	for _, r := range e.set.allows {
+func (e *evaluation) grant(s subject, widest GrantScope) (found *compiled) {
+	e.set.about(s.by()).allows(s, func(r *compiled) bool {
 		if !r.rule.Source.Layer.stored() || widest.rank() == 0 || widest.rank() == 1 && r.rule.SessionID == "" {
-			continue
+			return true
 		}
 		if e.permits(s, r) {
-			return r
+			found = r
 		}
-	}
-	return nil
+		return found == nil
+	})
+	return found
 }
 
 // byDefault applies the tool's own consent where no rule spoke.

@@ -57,6 +57,7 @@ func (s *script) guesses(args []word, dirs cwd) []touch {
 			any := target{shown: "…", glob: sequence{{op: opDeep}}, loose: true}
 			return append(out, touch{false, any}, touch{true, any})
 		}
+		s.places.work.spend(len(a.text) / 8)
 		for _, text := range fileNames(a.text) {
 			if strings.ContainsRune(text, opaqueMark) || text == "" || text[0] == '-' {
 				continue

@@ -135,8 +135,10 @@ func (s *script) optionTouches(r reading, dirs cwd) []touch {
 // gluedTouches guess at what is glued to letters that are not known.
 func (s *script) gluedTouches(r reading, dirs cwd) []touch {
 	var out []touch
+	last := ""
 	for _, o := range r.opts {
-		if o.use == useUnknown && len(o.text) > 2 && o.text[1] != '-' {
+		if o.use == useUnknown && len(o.text) > 2 && o.text[1] != '-' && o.text != last {
+			last = o.text // a word of many letters is looked at once
 			out = append(out, s.guesses([]word{plainWord(o.text)}, dirs)...)
 		}
 	}

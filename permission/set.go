@@ -16,6 +16,7 @@ type Set struct {
 	// watchesFiles: some deny or ask is about files, so that what commands read
 	// and write has to be looked at.
 	watchesFiles bool
+	index        index
 }
 
 // compiled is a rule ready for matching. A pattern is compiled for every kind
@@ -30,6 +31,7 @@ type compiled struct {
 	args *argsPattern
 	// where are the conditions on named arguments.
 	where []constraint
+	order int // among the allows of its set
 }
 
 type brokenRule struct {
@@ -269,6 +271,7 @@ func Compile(rules []Rule) (*Set, []Problem, error) {
 			errs = append(errs, fmt.Errorf("%s%s rule %q: %w", place(r.Source), r.Effect, r.Pattern, err))
 			s.addBroken(r, err)
 		case r.Effect == Allow:
+			c.order = len(s.allows)
 			s.allows = append(s.allows, c)
 		case r.Effect == Deny:
 			s.denies = append(s.denies, c)

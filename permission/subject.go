@@ -6,6 +6,8 @@ type subject interface {
 	forbids(r *compiled) answer
 	// permits reports whether an allow rule covers it.
 	permits(r *compiled) bool
+	// by is the tool that does it.
+	by() Tool
 }
 
 // commandSubject is one simple command or statement of a command line.
@@ -175,3 +177,11 @@ func (s argsSubject) forbids(r *compiled) answer {
 func (s argsSubject) permits(r *compiled) bool {
 	return r.tool.permits(s.tool) && (r.bare || r.args != nil && r.args.permits(s.args))
 }
+
+func (s commandSubject) by() Tool { return s.tool }
+
+func (s pathSubject) by() Tool { return s.tool }
+
+func (s urlSubject) by() Tool { return s.tool }
+
+func (s argsSubject) by() Tool { return s.tool }

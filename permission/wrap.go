@@ -60,7 +60,7 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 		_, table, args := goOptions(p.cmd)
 		w.optionRuns(p, table.read(args), dirs)
 	}
-	if name == "crontab" {
+	if readsPrograms[tableName(name)] {
 		w.hint(p, in.text)
 	}
 	if p.hazard != "" {
@@ -74,6 +74,10 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 		w.hiddenIn(p, a)
 	}
 }
+
+// readsPrograms take a program from their standard input that is no shell
+// script and may spell commands.
+var readsPrograms = set("crontab make python perl ruby node php lua gdb")
 
 // child adds a command found in p's words.
 func (w *walker) child(p *part, c command, dirs cwd, in stdin) {
