@@ -21,6 +21,13 @@ name: ask
 rules:
   - {match: "bash(rm:*)", decision: deny}
 ---
+type: policy_template
+name: reading
+description: Looking around
+rules:
+  - {match: "bash(ls:*)", decision: allow}
+  - {match: "bash(head:*)", decision: allow}
+---
 `
 
 // stories are the scripts of the agents' models, by agent.

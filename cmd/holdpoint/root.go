@@ -41,7 +41,7 @@ func newRoot(c *cli) (root *cobra.Command, begun *bool) {
 	root.SetOut(c.out)
 	root.SetErr(c.err)
 	root.AddCommand(runCommand(c), runsCommand(c), watchCommand(c), stepsCommand(c), controlCommand(c), messageCommand(c),
-		inboxCommand(c), respondCommand(c), configCommand(c), devCommand(c), workerCommand(c), apiCommand(c), versionCommand(c))
+		inboxCommand(c), respondCommand(c), rulesCommand(c), configCommand(c), devCommand(c), workerCommand(c), apiCommand(c), versionCommand(c))
 	group(root)
 	return root, begun
 }
