@@ -155,7 +155,7 @@ func TestEveryBlockHasALanguageThatIsChecked(t *testing.T) {
 	t.Parallel()
 	for _, s := range snippets(t) {
 		switch s.language {
-		case "sh", "yaml", "json": // checked
+		case "sh", "yaml", "json", "rules": // checked
 		case "console", "mermaid", "": // not run: long-lived commands, pictures, plain text
 		default:
 			t.Errorf("%s: nothing checks a block of %q", s, s.language)
