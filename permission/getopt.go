@@ -24,7 +24,8 @@ const (
 // a word of letters is a set of short options, where a colon after a letter
 // means a value and two colons a value that can only be glued on; --name and
 // -name are long options, which end in = for a value (== for two), in ? for
-// one that can only be glued on, and in ; for words up to a semicolon.
+// one that can only be glued on, and in ; for words up to a semicolon, as a
+// letter may.
 type usage struct {
 	ok, reads, moves, sends, writes, loads, runs string
 	// strict: an option that is not listed can't be read, so that no wildcard
@@ -105,6 +106,10 @@ func (o *options) addLetters(rs []rune, u use) {
 		for i+1 < len(rs) && rs[i+1] == ':' {
 			i++
 			s.takes = map[arity]arity{takesNone: takesOne, takesOne: takesGlued}[s.takes]
+		}
+		if i+1 < len(rs) && rs[i+1] == ';' {
+			i++
+			s.takes = takesList
 		}
 		o.letters[[]rune(s.name)[0]] = s
 	}

@@ -7,25 +7,20 @@ import (
 
 // findExec finds the commands of -exec and its kin.
 func (w *walker) findExec(p *part, args []word, dirs cwd) {
-	flags := []string{"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}
-	for i := 0; i < len(args); i++ {
-		if !slices.Contains(flags, args[i].text) {
+	name := tableName(p.cmd.name())
+	for _, o := range programs[name].read(args).opts {
+		if o.takes != takesList {
 			continue
 		}
-		end := i + 1
-		for end < len(args) && args[end].text != ";" && args[end].text != "+" {
-			end++
-		}
 		where := dirs
-		if strings.HasSuffix(args[i].text, "dir") {
+		if strings.HasSuffix(o.name, "dir") {
 			where = cwd{""}
 		}
-		words := filledIn(args[i+1 : end])
-		if p.cmd.name() != "find" {
+		words := filledIn(o.list)
+		if name != "find" {
 			words = append(words, word{text: string(opaqueMark), possible: sequence{{op: opDeep}}, subst: true, open: true})
 		}
 		w.child(p, command{words: words}, where, stdin{piped: true})
-		i = end
 	}
 }
 

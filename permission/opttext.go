@@ -67,7 +67,7 @@ var textPrograms = map[string]usage{
 	"tree":   {ok: `adfilpsughDFxnCXJNQqrtvcUSAhL:I:P:H:T: --filelimit= --charset= --sort= --timefmt=`, reads: `--fromfile= --gitfile= --infofile=`, writes: `o:`},
 	"bat":    {ok: `AnpPudrl:H:m:r: --style= --language= --color= --paging= --theme= --line-range= --tabs= --wrap=`, runs: `--pager=`},
 	"fd": {ok: `HIuUsgiFapLl10qhtd:e:E:c:j:S: --hidden --no-ignore --glob --type= --extension= --exclude= --max-depth= --min-depth= --exact-depth= --color= --size= --changed-within= --changed-before= --absolute-path --follow --full-path --print0 --threads= --max-results= --quiet`,
-		reads: `--ignore-file=`, moves: `C: --base-directory=`, runs: `x; X; --exec; --exec-batch;`},
+		reads: `--ignore-file=`, moves: `C: --base-directory=`, runs: `x;X; --exec; --exec-batch;`},
 	"find": {strict: true, single: true,
 		ok: `-H -L -P -D= -O0 -O1 -O2 -O3 -a -and -o -or -not -daystart -depth -d -follow -ignore_readdir_race -noignore_readdir_race
 			-maxdepth= -mindepth= -mount -noleaf -regextype= -xdev -warn -nowarn -help -version -amin= -anewer= -atime= -cmin= -cnewer=

@@ -5,16 +5,18 @@ import (
 	"strings"
 )
 
-// shell handles bash and its kin.
+// shell handles bash and its kin. They read their options in a way of their
+// own: o takes a following word wherever it stands among the letters, c works
+// behind a plus too, and the script is the first operand.
 func (w *walker) shell(p *part, args []word, dirs cwd, in stdin) {
-	script := false
+	script, input := false, false
 	for len(args) > 0 {
 		a := args[0]
 		if a.text == "-" || a.text == "--" {
 			args = args[1:]
 			break
 		}
-		if a.open {
+		if a.open || a.split || a.hides() && strings.HasPrefix(a.text, "-") || readElsewhere(p.cmd.name(), a.text) {
 			p.doubt = "the script it runs is only known at run time"
 			return
 		}
@@ -22,29 +24,50 @@ func (w *walker) shell(p *part, args []word, dirs cwd, in stdin) {
 			break
 		}
 		args = args[1:]
-		if strings.HasPrefix(a.text, "--") {
-			script = script || a.text == "--command"
-			if a.text == "--rcfile" || a.text == "--init-file" {
+		if long, value, glued := strings.Cut(strings.TrimPrefix(a.text, "-"), "="); isLongShellOption(long) {
+			switch {
+			case glued && strings.HasSuffix(long, "command"):
+				w.nestedScript(p, plainWord(value), dirs)
+				return
+			case strings.HasSuffix(foldString(long), "command"):
+				script = true
+			case !glued && (long == "-rcfile" || long == "-init-file"):
 				args = args[min(1, len(args)):]
 			}
 			continue
 		}
-		script = script || a.text[0] == '-' && strings.ContainsAny(a.text, "c")
-		if last := a.text[len(a.text)-1]; (last == 'o' || last == 'O') && len(args) > 0 {
-			args = args[1:]
-		}
-		if strings.ContainsRune(a.text, 's') && !script {
-			args = nil
-		}
+		script = script || strings.Contains(a.text, "c")
+		input = input || strings.Contains(a.text, "s")
+		args = args[min(strings.Count(a.text, "o")+strings.Count(a.text, "O"), len(args)):]
 	}
 	switch {
 	case script && len(args) > 0:
 		w.nestedScript(p, args[0], dirs)
-	case len(args) > 0:
+	case len(args) > 0 && !input:
 		w.scriptFile(p, args, dirs, in)
 	default:
 		w.fromInput(p, dirs, in)
 	}
+}
+
+// readElsewhere reports options that other shells than bash read in yet
+// another way: o with its value glued on, and PowerShell's encoded scripts.
+func readElsewhere(shell, option string) bool {
+	switch shell {
+	case "bash", "sh", "dash", "rbash", "ash":
+		return false
+	case "pwsh", "powershell":
+		return len(option) > 1 && option[0] == '-' && strings.HasPrefix("encodedcommand", foldString(option[1:]))
+	default:
+		at := strings.IndexAny(option, "oO")
+		return at > 0 && at < len(option)-1 && (option[0] == '-' || option[0] == '+') && option[1] != '-'
+	}
+}
+
+// isLongShellOption tells long options, and those of PowerShell that take one
+// dash, from letters. The first dash is cut already.
+func isLongShellOption(s string) bool {
+	return strings.HasPrefix(s, "-") || foldString(s) == "command"
 }
 
 // scriptFile is a script named by its file, which is opaque unless the file is

@@ -43,7 +43,7 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 		w.alias(p, args, dirs)
 	case name == "." || name == "source":
 		w.scriptFile(p, args, dirs, in)
-	case name == "find" || name == "fd" || name == "fdfind" || name == "bfind" || name == "gfind":
+	case tableName(name) == "find" || tableName(name) == "fd":
 		w.findExec(p, args, dirs)
 	case name == "git":
 		w.gitRun(p, dirs)

@@ -121,7 +121,7 @@ var systemWrappers = map[string]wrapSpec{
 // shells read a script from -c, a file or standard input.
 var shells = map[string]bool{
 	"sh": true, "bash": true, "dash": true, "zsh": true, "ksh": true, "ash": true, "mksh": true, "fish": true,
-	"rbash": true, "csh": true, "tcsh": true, "yash": true, "pwsh": true, "rksh": true,
+	"rbash": true, "csh": true, "tcsh": true, "yash": true, "pwsh": true, "powershell": true, "rksh": true,
 }
 
 // dataPrograms take their arguments as data: a denied command spelled there is
