@@ -281,19 +281,43 @@ func isAssign(s string) bool {
 
 // permits reports whether an allow covers the command's words, assignments
 // included: those must be spelled by the rule.
-func (p *cmdPattern) permits(c command) bool {
-	subject := c.subject(true)
-	expands := slices.ContainsFunc(c.words, func(w word) bool { return w.glob || w.tilde })
+func (p *cmdPattern) permits(s saying) bool {
 	for _, a := range p.alts {
-		if a.literal && expands {
+		if a.literal && s.expands {
 			// A quoted * is the character, not the files it would expand to.
 			continue
 		}
-		if a.assigns == len(c.assigns) && a.seq.match(subject, 0) {
+		if a.assigns == s.assigns && a.seq.match(s.subject, 0) {
 			return true
 		}
 	}
 	return false
+}
+
+// saying is a command as allows are matched against it.
+type saying struct {
+	text    string
+	subject []rune // the text
+	assigns int
+	expands bool
+}
+
+func (c command) saying() saying {
+	subject := c.subject(true)
+	return saying{text: string(subject), subject: subject, assigns: len(c.assigns),
+		expands: slices.ContainsFunc(c.words, func(w word) bool { return w.glob || w.tilde })}
+}
+
+// sayings are the command's, and what is left without its harmless options. The
+// part must not change any more.
+func (p *part) sayings() []saying {
+	if p.said == nil {
+		p.said = append(p.said, p.cmd.saying())
+		if p.plain != nil {
+			p.said = append(p.said, p.plain.saying())
+		}
+	}
+	return p.said
 }
 
 // named reports whether the rule spells its program.

@@ -127,6 +127,13 @@ func (q sequence) match(subject []rune, sep rune) bool {
 		n++
 	}
 	q, subject = q[n:], subject[n:]
+	for len(q) > 0 && q[len(q)-1].op == opLit {
+		end := len(subject) - 1
+		if end < 0 || subject[end] != q[len(q)-1].r {
+			return false
+		}
+		q, subject = q[:len(q)-1], subject[:end]
+	}
 	if len(q) == 0 {
 		return len(subject) == 0
 	}

@@ -126,30 +126,15 @@ func literalText(q sequence) string {
 	return b.String()
 }
 
-// spelled is implemented by subjects that allows are looked up for by their
-// words, marks between them.
-type spelled interface{ spellings() []string }
-
-// spellings are the command's, without what only wraps it, and those of the
-// commands around it, which an exact rule may spell.
-func (s commandSubject) spellings() []string {
-	var out []string
-	for p := s.part; p != nil; p = p.parent {
-		out = append(out, string(p.cmd.subject(true)))
-		if p.plain != nil {
-			out = append(out, string(p.plain.subject(true)))
-		}
-	}
-	return out
-}
-
 // allows calls yield with the allows that could cover a subject, in the order of
 // the set, until it returns false.
 func (v *view) allows(s subject, yield func(*compiled) bool) {
 	var found []*compiled
-	if sp, ok := s.(spelled); ok {
-		for _, text := range sp.spellings() {
-			found = v.lookUp(text, found)
+	if c, ok := s.(commandSubject); ok {
+		for p := c.part; p != nil; p = p.parent { // an exact rule may spell what is around the command
+			for _, said := range p.sayings() {
+				found = v.lookUp(said.text, found)
+			}
 		}
 		slices.SortFunc(found, func(x, y *compiled) int { return x.order - y.order })
 	}

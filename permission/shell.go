@@ -52,6 +52,7 @@ type part struct {
 	forms []command
 	// plain is the command with harmless options skipped, for allow.
 	plain *command
+	said  []saying
 	// inner are commands the arguments may spell: a deny there asks.
 	inner []command
 	// touches are files the command reads or writes by itself.

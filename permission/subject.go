@@ -1,5 +1,7 @@
 package permission
 
+import "slices"
+
 // subject is one thing a call does, as rules see it.
 type subject interface {
 	// forbids relates a deny or ask rule to it.
@@ -96,7 +98,7 @@ func (s commandSubject) permits(r *compiled) bool {
 var declares = set("export declare typeset local readonly nameref unset set shopt eval trap alias source . exec enable hash builtin")
 
 func (p *part) covered(r *compiled) bool {
-	return r.cmd.permits(p.cmd) || p.plain != nil && r.cmd.permits(*p.plain)
+	return slices.ContainsFunc(p.sayings(), r.cmd.permits)
 }
 
 // pathSubject is one file that is read or written.

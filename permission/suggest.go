@@ -83,8 +83,8 @@ func (e *evaluation) sound(text string, s subject) bool {
 	if err != nil || !s.permits(c) {
 		return false
 	}
-	return !slices.ContainsFunc(e.set.denies, func(deny *compiled) bool {
-		return e.inScope(deny) && e.overlap(c, deny)
+	return !slices.ContainsFunc(e.set.about(s.by()).restricts, func(deny *compiled) bool {
+		return deny.rule.Effect == Deny && e.inScope(deny) && e.overlap(c, deny)
 	})
 }
 
