@@ -44,6 +44,7 @@ var textPrograms = map[string]usage{
 	"less": {
 		ok:     `?aABcCdeEfFgGiIJKLmMnNqQrRsSuUVwWXhxy#b:D:h:j:p:P:t:T:z: --pattern= --quit-if-one-screen --raw-control-chars --RAW-CONTROL-CHARS --chop-long-lines --LINE-NUMBERS --no-init --help --version`,
 		writes: `o:O: --log-file= --LOG-FILE=`, loads: `k: --lesskey-file= --lesskey-src=`},
+	"more": {ok: `cdefhlpsuVn:0123456789 --silent --logical --exit-on-eof --no-pause --print-over --clean-print --squeeze --plain --lines=`},
 	"head": {ok: `qvzc:n:0123456789 --bytes= --lines= --quiet --silent --verbose --zero-terminated --help --version`},
 	"tail": {ok: `Fqvzf::c:n:s:0123456789 --bytes= --follow? --lines= --max-unchanged-stats= --pid= --quiet --silent --retry --sleep-interval= --verbose --zero-terminated --help --version`},
 	"wc":   {ok: `Lclmw --bytes --chars --lines --max-line-length --words --total= --help --version`, reads: `--files0-from=`},

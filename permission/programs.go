@@ -27,7 +27,7 @@ var gitTables = func() map[string]*options {
 
 // valueChecks look at operands and values that say more than their option.
 var valueChecks = map[string]func(reading, command) string{
-	"curl": curlCheck, "ssh": sshCheck, "scp": sshCheck, "sftp": sshCheck, "tar": tarCheck, "make": makeCheck, "less": plusCheck, "vim": plusCheck,
+	"curl": curlCheck, "ssh": sshCheck, "scp": sshCheck, "sftp": sshCheck, "tar": tarCheck, "make": makeCheck, "less": plusCheck, "more": plusCheck, "vim": plusCheck,
 }
 
 // plusCheck finds the commands that pagers and editors take after a plus.
@@ -46,7 +46,7 @@ var sameProgram = map[string]string{
 	"mawk": "awk", "nawk": "awk", "original-awk": "awk", "base32": "base64", "basenc": "base64", "gbase64": "base64", "ripgrep": "rg",
 	"egrep": "grep", "fgrep": "grep", "zgrep": "grep", "ggrep": "grep", "ugrep": "grep", "gmake": "make", "pnpm": "npm", "yarn": "npm",
 	"nodejs": "node", "deno": "node", "bun": "node", "python3": "python", "python2": "python", "pypy": "python", "pypy3": "python",
-	"vi": "vim", "nvim": "vim", "view": "vim", "gvim": "vim", "rview": "vim", "rvim": "vim", "vimdiff": "vim", "more": "less", "zless": "less",
+	"vi": "vim", "nvim": "vim", "view": "vim", "gvim": "vim", "rview": "vim", "rvim": "vim", "vimdiff": "vim", "zless": "less", "zmore": "more",
 	"batcat": "bat", "gcp": "cp", "gmv": "mv", "ginstall": "install", "gdate": "date", "ghead": "head", "gtail": "tail", "pigz": "gzip",
 	"bzip2": "gzip", "xz": "gzip", "gzcat": "gzip", "zcat": "gzip", "gpg2": "gpg", "podman": "docker", "nerdctl": "docker", "colordiff": "diff",
 	"sdiff": "diff", "luajit": "lua", "rscript": "lua", "autossh": "ssh", "bunx": "npx", "pnpx": "npx", "gsplit": "split", "wget2": "wget",
