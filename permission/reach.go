@@ -28,7 +28,7 @@ type fileUse struct {
 var fileUses = map[string]fileUse{
 	"tee": {writes: true}, "truncate": {writes: true}, "shred": {writes: true}, "touch": {writes: true},
 	"mkdir": {writes: true}, "rmdir": {writes: true}, "rm": {writes: true, treeFlags: "rR"}, "unlink": {writes: true},
-	"chmod": {writes: true, skip: 1, treeFlags: "R"}, "chown": {writes: true, skip: 1, treeFlags: "R"},
+	"chmod": {writes: true, skip: 1, unless: "rwxXstugoa", treeFlags: "R"}, "chown": {writes: true, skip: 1, treeFlags: "R"},
 	"chgrp": {writes: true, skip: 1, treeFlags: "R"}, "mktemp": {writes: true},
 	"cp": {lastWritten: true, treeFlags: "rRa"}, "mv": {lastWritten: true, removes: true, tree: true},
 	"install": {lastWritten: true}, "ln": {lastWritten: true}, "rsync": {lastWritten: true, treeFlags: "ra"},
@@ -179,7 +179,7 @@ func (s *script) operandTouches(use fileUse, name string, r reading, dirs cwd) [
 	}) {
 		spread = true
 	}
-	if use.skip > 0 && !r.hasAny(use.unless) && !r.has("regexp", "expression", "file", "from-file") {
+	if use.skip > 0 && !r.hasAny(use.unless) && !r.has("regexp", "expression", "file", "from-file", "reference") {
 		operands = operands[min(use.skip, len(operands)):]
 	}
 	var out []touch
