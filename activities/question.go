@@ -29,9 +29,16 @@ func question(run agent.Run, ag agent.Agent, rec tool.Record, d permission.Decis
 	if d.Matched != nil {
 		r.MatchedRule = d.Matched.Pattern
 	}
+	if len(d.Parts) > 1 {
+		r.Explanation = clip(permission.Explain(permission.Call{Tool: permissionTool(c.def, ag.AutoApproveRisk), Args: c.call.Args,
+			Workspace: ag.Workspace, UserID: string(run.UserID), SessionID: string(run.GrantSession()), Now: now}, d), maxExplanation)
+	}
 	applyApproval(&r, d.Approval, now)
 	return r
 }
+
+// maxExplanation bounds the explanation that a question carries, in bytes.
+const maxExplanation = 8 << 10
 
 // toolDigest stands for what a tool takes: an approval is for the tool that was shown, and another version of it, with
 // other arguments or of another kind, is shown again.

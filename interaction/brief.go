@@ -16,7 +16,7 @@ const (
 // that what history holds of a request is bounded. It shares no memory with r.
 func (r Request) Brief() Request {
 	r.ToolArgs, r.Details, r.SuggestedPattern, r.SharedCallIDs = nil, "", nil, nil
-	r.ToolDigest = ""
+	r.ToolDigest, r.Explanation = "", ""
 	r.Placeholder, r.ConfirmText, r.CancelText = "", "", ""
 	r.Title = cut(r.Title, MaxTitleBytes)
 	r.Message = cut(r.Message, briefText)

@@ -115,6 +115,7 @@ type Request struct {
 	Risk             string            `json:"risk,omitempty"`
 	Reason           string            `json:"reason,omitempty"`
 	MatchedRule      string            `json:"matched_rule,omitempty"`
+	Explanation      string            `json:"explanation,omitempty"` // of a call in several parts: what was decided on each, and why
 	Options          []Option          `json:"options,omitempty"`
 	Placeholder      string            `json:"placeholder,omitempty"`
 	Required         bool              `json:"required,omitempty"`

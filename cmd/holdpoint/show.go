@@ -22,6 +22,9 @@ func (c *cli) show(w io.Writer, it api.Interaction) {
 		c.part(w, "Message", it.Message)
 	}
 	c.arguments(w, it.Request)
+	if it.Explanation != "" {
+		c.part(w, "Decided on each part", it.Explanation)
+	}
 	if it.Details != "" && !c.repeats(it.Request) {
 		c.details(w, it.Details)
 	}

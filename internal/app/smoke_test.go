@@ -33,3 +33,18 @@ func TestAGatedCallRunsOnceItIsApproved(t *testing.T) {
 		t.Errorf("the model got %+v", res)
 	}
 }
+
+func TestAQuestionAboutACompoundExplainsEachPart(t *testing.T) {
+	t.Parallel()
+	h := apptest.Start(t, apptest.WithModel(apptest.Turns(apptest.Calls("bash", apptest.Bash("go version && touch new")))),
+		apptest.WithRules(`{match: "bash(go version)", decision: allow}`))
+	run := h.Begin("go")
+	q := h.Waits(run.RunID, 1)[0]
+	for _, want := range []string{"go version", "touch new", "an allow rule matches"} {
+		if !strings.Contains(q.Explanation, want) {
+			t.Errorf("the explanation lacks %q:\n%s", want, q.Explanation)
+		}
+	}
+	h.Answer(q.ID, map[string]any{"action": "skip"})
+	h.Ended(run.RunID)
+}
