@@ -60,19 +60,19 @@ var modelKeys = component("A language model that agents can name.", object{
 	either: []either{{when{key: "provider", values: hosted}, []string{"api_key", "base_url"}}},
 })
 
-var toolKeys = component("Overrides what a built-in tool says of itself. Its name is the tool's.", object{
-	keys: []key{
+var toolKeys = component("Overrides what a built-in tool says of itself, by that tool's name; or declares an MCP server under a name of its own, by `command` or `url` (docs/mcp.md).", object{
+	keys: append([]key{
 		{name: "requires_consent", shape: shapeFlag, defDoc: "the tool's own", doc: "Whether a call asks when no rule speaks about it."},
 		{name: "default_policy", shape: shapeChoice, choices: []string{"allow", "ask", "deny"}, defDoc: "the tool's own",
 			doc: "The same in other words. `deny` adds a rule to every policy that forbids the tool."},
 		{name: "risk", shape: shapeChoice, choices: risks, defDoc: "the tool's own", doc: "How bad a wrong approval would be. The reviewer is told, and `auto_approve_risk` goes by it."},
-		{name: "timeout", shape: shapeDuration, limit: maxToolTimeout, defDoc: "the tool's own", doc: "Bounds one execution of bash, or one request of http_fetch with its redirects; more than 24h counts as 24h."},
+		{name: "timeout", shape: shapeDuration, limit: maxToolTimeout, defDoc: "the tool's own", doc: "Bounds one execution of bash, one request of http_fetch with its redirects, or one call of an MCP server's tool; for the first two more than 24h counts as 24h."},
 		{name: "idempotent", shape: shapeFlag, defDoc: "the tool's own", doc: "Whether a call that a crash interrupted may run again without asking."},
 		{name: "cacheable", shape: shapeFlag, def: false,
 			doc: "Whether a success is kept for the session and served when the same call is allowed again. Not for ask_human, file_edit and file_write."},
-		{name: "params", shape: shapeParams, doc: "The tool's own settings."},
-	},
-	later:  []string{"command", "args", "url", "transport", "server"},
+		{name: "params", shape: shapeParams, doc: "A built-in tool's own settings."},
+	}, serverKeys...),
+	later:  []string{"transport", "server"},
 	params: map[string]*object{"bash": &bashParams, "http_fetch": &fetchParams},
 })
 

@@ -59,7 +59,7 @@ type Model struct {
 	Pos     Pos
 }
 
-// Tool overrides what a built-in tool says of itself. A zero field leaves the tool's own.
+// Tool overrides what a built-in tool says of itself, or declares an MCP server. A zero field leaves the tool's own.
 type Tool struct {
 	Name    string
 	Consent tool.Consent
@@ -74,6 +74,8 @@ type Tool struct {
 	Cacheable *bool
 	// Params are the tool's own settings. Values are JSON-like.
 	Params map[string]any
+	// Server is set where the document declares an MCP server: what it says is then of all tools of it.
+	Server *Server
 	Pos    Pos
 }
 
@@ -176,11 +178,19 @@ func (c *Config) Policy(name string) []permission.Rule {
 func (t Tool) denyRule() permission.Rule {
 	return permission.Rule{
 		Effect:  permission.Deny,
-		Pattern: t.Name,
+		Pattern: t.pattern(),
 		Risk:    t.Risk,
 		Note:    "default_policy: deny",
 		Source:  permission.Source{Layer: permission.LayerPolicy, Name: t.Name, File: t.Pos.File, Line: t.Pos.Line},
 	}
+}
+
+// pattern matches all calls of the tool, or of the server's tools.
+func (t Tool) pattern() string {
+	if t.Server != nil {
+		return ServerPrefix + t.Name
+	}
+	return t.Name
 }
 
 func find[T any](all []T, match func(T) bool) (T, bool) {

@@ -70,13 +70,13 @@ func valueText(k key) string {
 		return "time, at most " + days(k.limit)
 	case shapeChoice:
 		return "`" + strings.Join(k.choices, "`, `") + "`"
-	case shapeTexts:
+	case shapeTexts, shapeWords:
 		return "list of texts"
 	case shapeRefer:
 		return "name of a " + k.refers
 	case shapeRefers:
 		return "list of " + k.refers + "s"
-	case shapeFree, shapeParams, shapeObject:
+	case shapeFree, shapeParams, shapeSecrets, shapeObject:
 		return "mapping"
 	case shapeObjects:
 		return "list of mappings"

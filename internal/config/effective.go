@@ -2,6 +2,7 @@ package config
 
 import (
 	"path/filepath"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 )
@@ -51,6 +52,10 @@ func (s *section) setting(k key, n *yaml.Node, component string) any {
 	switch k.shape {
 	case shapeSecret:
 		return masked
+	case shapeSecrets:
+		return s.shown(n, true)
+	case shapeWords:
+		return s.words(n)
 	case shapeConn:
 		text := s.expanded(n)
 		if s.governing("store_type") == string(StorePostgres) {
@@ -127,6 +132,21 @@ func (s *section) leafShown(n *yaml.Node, secret bool) any {
 		}
 	}
 	return maskText(v.text)
+}
+
+// words are a program's arguments. One behind an option that names a secret is masked, too.
+func (s *section) words(n *yaml.Node) any {
+	out, secret := []any{}, false
+	for _, item := range n.Content {
+		if secret {
+			out = append(out, masked)
+			secret = false
+			continue
+		}
+		out = append(out, s.shown(item, false))
+		secret = strings.HasPrefix(item.Value, "-") && !strings.Contains(item.Value, "=") && secretName(item.Value)
+	}
+	return out
 }
 
 // expanded is a scalar's text with its variables, "" when it is none.

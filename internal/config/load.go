@@ -292,15 +292,25 @@ func (s *section) refer(key string) string {
 func (l *loader) resolve() {
 	known := map[string][]string{"tool": slices.Clone(builtins)}
 	for key := range l.seen {
-		if kind, name := key[0], key[1]; kind != "tool" || !slices.Contains(builtins, name) {
+		if kind, name := key[0], key[1]; kind != "tool" {
 			known[kind] = append(known[kind], name)
 		}
 	}
+	var servers []string
+	for _, t := range l.config.Tools {
+		switch {
+		case t.Server != nil:
+			servers = append(servers, t.pattern())
+		case !slices.Contains(builtins, t.Name):
+			known["tool"] = append(known["tool"], t.Name) // reported
+		}
+	}
+	known["tool"] = append(known["tool"], servers...)
 	for _, names := range known {
 		slices.Sort(names)
 	}
 	for _, r := range l.refs {
-		if _, found := slices.BinarySearch(known[r.kind], r.name); !found {
+		if _, found := slices.BinarySearch(known[r.kind], r.name); !found && !(r.kind == "tool" && namesServer(r.name, servers)) {
 			l.report(r.pos.File, r.pos.Line, r.key, "no %s is named %q%s", r.kind, r.raw, didYouMean(r.raw, known[r.kind]))
 		}
 	}

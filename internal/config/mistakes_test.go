@@ -14,7 +14,7 @@ import (
 
 // mistakes are configurations with everything that is wrong in them, one line per mistake and each after the
 // name of the file.
-var mistakes = slices.Concat(mistakesOfComponents, mistakesOfRules, mistakesOfValues)
+var mistakes = slices.Concat(mistakesOfComponents, mistakesOfRules, mistakesOfValues, mistakesOfServers)
 
 type mistake struct{ name, yaml, want string }
 
@@ -75,14 +75,14 @@ var mistakesOfComponents = []mistake{
 :6: params.b.c: the key is here twice, first on line 6: keep one
 :6: params.b.c: the environment variable MISSING is not set: set it, or write the value here
 :10: params: must be a mapping of keys to values, not a list`},
-	{"tools", "type: tool\nname: bahs\nrequires_consent: yes\ndefault_policy: never\nrisk: hihg\ntimeout: 30\nidempotent: 1\ncommand: x\nidempotnt: true\n",
-		`:2: name: no tool is named "bahs" (did you mean "bash"?)
+	{"tools", "type: tool\nname: bahs\nrequires_consent: yes\ndefault_policy: never\nrisk: hihg\ntimeout: 30\nidempotent: 1\nserver: x\nidempotnt: true\n",
+		`:2: name: no tool is named "bahs" (did you mean "bash"?); an MCP server has a command or a url
 :3: requires_consent: must be true or false, not "yes"
 :4: default_policy: "never" is none of allow, ask, deny
 :5: risk: "hihg" is none of low, medium, high, critical (did you mean "high"?)
 :6: timeout: "30" is no time: write a number and a unit, such as 30s, 15m, 72h or 30d
 :7: idempotent: must be true or false, not "1"
-:8: command: is not available in this version: remove it
+:8: server: is not available in this version: remove it
 :9: idempotnt: unknown key (did you mean "idempotent"?)`},
 	{"consent that contradicts itself", "type: tool\nname: bash\nrequires_consent: true\ndefault_policy: allow\n",
 		`:4: default_policy: contradicts requires_consent: keep one of them`},

@@ -25,8 +25,8 @@ var mistakesOfValues = []mistake{
 	{"an empty variable", "type: model\nname: m\nprovider: openai\nmodel: ${EMPTY}\nbase_url: http://h\n", `:4: model: is empty: give it a value or remove the key`},
 	{"a tool of a server", "type: tool\nname: bash\nserver: files\ntransport: stdio\nargs: [x]\nurl: http://h\n", `:3: server: is not available in this version: remove it
 :4: transport: is not available in this version: remove it
-:5: args: is not available in this version: remove it
-:6: url: is not available in this version: remove it`},
+:5: args: bash is built in and no MCP server: remove it, or give the server a name of its own
+:6: url: bash is built in and no MCP server: remove it, or give the server a name of its own`},
 	{"a ladder that nobody can climb", `type: policy
 name: p
 rules:

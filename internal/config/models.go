@@ -30,6 +30,8 @@ func (s *section) endpoint(key string) string {
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		s.reportKey(key, "must be a URL such as https://api.example.com/v1")
+	case u.User != nil && key == "url":
+		s.reportKey(key, "must not have credentials in it: use headers")
 	case u.User != nil:
 		s.reportKey(key, "must not have credentials in it: use api_key")
 	case u.RawQuery != "" || u.Fragment != "":

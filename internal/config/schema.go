@@ -29,7 +29,7 @@ func Schema() ([]byte, error) {
 		o := defined(defs, k.name, k.object)
 		property(o)["type"] = node{"const": k.name, "description": k.object.doc}
 		if k.name == "tool" {
-			property(o)["name"] = node{"enum": Builtins(), "description": "The tool's name."}
+			declared(o)
 		}
 		defs[k.name] = o
 		byType = append(byType, node{"if": is("type", k.name), "then": ref(k.name)})
@@ -41,6 +41,19 @@ func Schema() ([]byte, error) {
 		return nil, fmt.Errorf("the schema can't be written: %w", err)
 	}
 	return append(out, '\n'), nil
+}
+
+// declared tells documents of built-in tools from those that declare an MCP server.
+func declared(o node) {
+	property(o)["name"] = node{"type": "string", "description": "A built-in tool's name, or that of an MCP server.",
+		"anyOf": []any{node{"enum": Builtins()}, node{"pattern": serverName.String(), "maxLength": maxServerName}}}
+	none, server := node{}, []any{node{"required": []string{"command"}}, node{"required": []string{"url"}}}
+	for _, k := range serverKeys {
+		none[k.name] = false
+	}
+	all, _ := o["allOf"].([]any)
+	o["allOf"] = append(all, node{"if": is("name", Builtins()...), "then": node{"properties": none},
+		"else": node{"oneOf": server, "properties": node{"params": false}}})
 }
 
 func ref(name string) node { return node{"$ref": "#/$defs/" + name} }
@@ -160,9 +173,13 @@ func valueSchema(defs node, owner string, k key) node {
 		return orVariable(node{"enum": k.choices})
 	case shapeTexts, shapeRefers:
 		if k.refers == "tool" {
-			text = orVariable(node{"enum": Builtins()})
+			text = node{"anyOf": []any{orVariable(node{"enum": Builtins()}), node{"type": "string", "pattern": "^" + ServerPrefix + "."}}}
 		}
 		return node{"type": "array", "items": text, "uniqueItems": true, "maxItems": k.most}
+	case shapeWords:
+		return node{"type": "array", "items": node{"type": []string{"string", "number", "boolean"}}, "maxItems": k.most}
+	case shapeSecrets:
+		return node{"type": "object", "additionalProperties": node{"type": "string"}, "maxProperties": k.most}
 	case shapeFree:
 		return node{"type": "object"}
 	case shapeParams:

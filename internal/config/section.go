@@ -151,7 +151,7 @@ func (s *section) finish() {
 		k, known := s.object.key(n.Value)
 		switch {
 		case known:
-			if s.belongs(k) && k.beside != "" && !s.has(k.beside) {
+			if s.belongs(k) && k.beside != "" && !s.has(k.beside) && !s.told[k.name] {
 				s.report(k.name, n.Line, "has no effect without %s: add one or remove it", k.beside)
 			}
 		case slices.Contains(s.object.later, n.Value):

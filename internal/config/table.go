@@ -24,6 +24,8 @@ const (
 	shapeRefer                 // the name of a component of kind refers
 	shapeRefers                // a list of them
 	shapeFree                  // a mapping that only its user understands
+	shapeWords                 // a list of texts in order, which may be there twice
+	shapeSecrets               // a mapping of names to texts that are never shown
 	shapeParams                // a mapping that depends on the component's name: object.params
 	shapeValue                 // any JSON value
 	shapeNumber                // any number

@@ -12,15 +12,13 @@ import (
 // builtins are the tools of this version, by name.
 var builtins = []string{"ask_human", "bash", "file_edit", "file_read", "file_write", "http_fetch"}
 
-// Builtins returns the names that a tool document may have, sorted.
+// Builtins returns the names of the tools that come with Holdpoint, sorted.
 func Builtins() []string { return slices.Clone(builtins) }
 
 func readTool(s *section, name string) {
-	if name != "" && !slices.Contains(builtins, name) {
-		s.reportKey("name", "no tool is named %q%s", name, didYouMean(name, builtins))
-	}
 	t := Tool{
-		Name: name, Pos: s.pos(), Risk: s.risk(), Params: s.params(name),
+		Server: s.server(name),
+		Name:   name, Pos: s.pos(), Risk: s.risk(), Params: s.params(name),
 		Timeout: s.duration("timeout"), Idempotent: s.optionalFlag("idempotent"),
 		Cacheable: s.cacheable(name),
 	}
@@ -67,7 +65,7 @@ func (s *section) consent() (c tool.Consent, denied bool) {
 // params reads the settings of the tool of that name.
 func (s *section) params(name string) map[string]any {
 	n, ok := s.take("params")
-	if !ok {
+	if !ok || s.told["params"] {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
