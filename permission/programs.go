@@ -109,6 +109,8 @@ func (o *options) free(opt option) bool {
 	case v.text == "/dev/null":
 		return true
 	default:
-		return o.inside && !strings.ContainsAny(v.text[:1], "/~-") && !slices.Contains(strings.Split(v.text, "/"), "..")
+		return o.inside && !strings.ContainsAny(v.text[:1], "/~-") && !slices.ContainsFunc(strings.Split(v.text, "/"), func(s string) bool {
+			return s != "." && strings.HasPrefix(s, ".") // above, or what tools keep their settings in
+		})
 	}
 }
