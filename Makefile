@@ -9,8 +9,9 @@ ARGS      ?=
 TESTFLAGS ?=
 PKG       ?= ./...
 FUZZTIME  ?= 10s
+CHAOS     ?= 3m
 
-.PHONY: help build holdpoint temporal postgres run test lint lint-tools bench fuzz install clean
+.PHONY: help build holdpoint temporal postgres run test lint lint-tools chaos bench fuzz install clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +47,9 @@ lint: lint-tools ## check format, vet, staticcheck, workflow determinism and kno
 lint-tools:
 	@mkdir -p bin/lint
 	@cd tools/lint && $(GO) build -o ../../bin/lint/ tool
+
+chaos: build postgres ## kill workers, bridges, PostgreSQL and Temporal at random for CHAOS (3m), then audit every effect
+	$(GO) test -timeout 30m -count 1 -v -run TestNothingIsLostInChaos ./internal/app -chaos $(CHAOS)
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(PKG)

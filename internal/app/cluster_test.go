@@ -38,6 +38,9 @@ type cluster struct {
 	workers  []*member
 	bridges  []*member
 	patience *apptest.Holdpoint
+	temporal string // address of the Temporal server
+	dsn      string
+	halting  bool
 }
 
 const clusterScript = `turns:
@@ -50,15 +53,21 @@ const clusterScript = `turns:
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
+	return newClusterOn(t, pgtest.Database(t), clusterScript, apptest.Server(t), true)
+}
+
+func newClusterOn(t *testing.T, dsn, script, temporal string, halting bool) *cluster {
+	t.Helper()
 	o := apptest.Options(t, t.TempDir())
 	dir := filepath.Dir(o.Config)
 	apptest.WithRules(`{match: effect, decision: ask}`, `{match: safe, decision: allow}`)(&o)
-	c := &cluster{t: t, o: o, shared: filepath.Join(dir, "shared"), patience: &apptest.Holdpoint{T: t}}
+	c := &cluster{t: t, o: o, shared: filepath.Join(dir, "shared"), patience: &apptest.Holdpoint{T: t}, temporal: temporal,
+		dsn: dsn, halting: halting}
 	c.must(os.Mkdir(c.shared, 0o700))
-	c.must(os.WriteFile(filepath.Join(dir, "turns.yaml"), []byte(clusterScript), 0o600))
+	c.must(os.WriteFile(filepath.Join(dir, "turns.yaml"), []byte(script), 0o600))
 	f, err := os.OpenFile(o.Config, os.O_APPEND|os.O_WRONLY, 0)
 	c.must(err)
-	_, err = fmt.Fprintf(f, "---\ntype: session_store\nname: shared\nstore_type: postgres\ndsn: %q\n", pgtest.Database(t))
+	_, err = fmt.Fprintf(f, "---\ntype: session_store\nname: shared\nstore_type: postgres\ndsn: %q\n", dsn)
 	c.must(err)
 	c.must(f.Close())
 	for range 2 {
@@ -83,12 +92,12 @@ func (c *cluster) start(r role, n int) *member {
 	m := &member{notes: filepath.Join(filepath.Dir(c.o.Config), fmt.Sprint(r, n)), exited: make(chan struct{})}
 	c.must(os.Mkdir(m.notes, 0o700))
 	spec, err := json.Marshal(victim{Role: r, Config: c.o.Config, Data: filepath.Join(m.notes, "data"), Token: c.o.Token,
-		TaskQueue: c.o.TaskQueue, Notes: m.notes, Points: []activities.Point{pointSafeBegun}, Armed: c.armed(), Halting: true})
+		TaskQueue: c.o.TaskQueue, Notes: m.notes, Points: []activities.Point{pointSafeBegun}, Armed: c.armed(), Halting: c.halting})
 	c.must(err)
 	exe, err := os.Executable()
 	c.must(err)
 	m.cmd = exec.Command(exe)
-	m.cmd.Env = append(os.Environ(), envVictim+"="+string(spec), "TEMPORAL_ADDRESS="+apptest.Server(c.t))
+	m.cmd.Env = append(os.Environ(), envVictim+"="+string(spec), "TEMPORAL_ADDRESS="+c.temporal)
 	stderr, err := os.Create(filepath.Join(m.notes, "stderr"))
 	c.must(err)
 	m.cmd.Stderr = stderr
@@ -124,7 +133,7 @@ func (m *member) kill(c *cluster) {
 
 // at talks to one of the bridges.
 func (c *cluster) at(bridge int) *apptest.Holdpoint {
-	return apptest.Attach(c.t, c.o, app.DevInfo{URL: c.bridges[bridge].url, Token: c.o.Token, TemporalAddress: apptest.Server(c.t)})
+	return apptest.Attach(c.t, c.o, app.DevInfo{URL: c.bridges[bridge].url, Token: c.o.Token, TemporalAddress: c.temporal})
 }
 
 // reader follows a run's stream at one bridge, and at another when that one is gone.
