@@ -144,11 +144,8 @@ var realWrites = []struct {
 	{"split", "split", nil, []string{"--filter=touch MARK"}, []string{"in"}, false},
 	{"shuf", "shuf", nil, []string{"-oMARK"}, []string{"in"}, false},
 	{"curl", "curl", []string{"-sm1"}, []string{"-oMARK"}, []string{"file:///dev/null"}, true},
-	{"rsync", "rsync", nil, []string{`-esh -c "touch MARK"`}, []string{"in", "h:x"}, false},
-	{"ssh", "ssh", nil, []string{"-oProxyCommand=touch MARK"}, []string{"h"}, false},
 	{"make", "make", nil, []string{"--eval=x:;touch MARK"}, []string{"x"}, false},
 	{"perl", "perl", nil, []string{"-e", "open(F,'>MARK')"}, []string{"in"}, false},
-	{"openssl", "openssl", []string{"rand"}, []string{"-out", "MARK"}, []string{"4"}, false},
 	{"zstd", "zstd", nil, []string{"-o", "MARK"}, []string{"in"}, false},
 	{"patch", "patch", nil, []string{"-oMARK"}, []string{"in", "in.patch"}, false},
 }
@@ -157,18 +154,17 @@ var realWrites = []struct {
 // not covered: an option that the tables think takes a value could hide it.
 func TestOptionsTakeTheValuesThatTheTablesSay(t *testing.T) {
 	t.Parallel()
+	dir := realDir(t)
 	for _, c := range realWrites {
 		path, err := exec.LookPath(c.program)
 		if err != nil {
 			continue // compared where it is installed
 		}
 		t.Run(c.program+" "+strings.Join(c.hazard, " "), func(t *testing.T) {
-			t.Parallel()
 			set, _, err := Compile(rulesOf(a("bash("+c.program+":*)"), nil, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
-			dir := realDir(t)
 			if !runsAndWrites(t, dir, path, slices.Concat(c.before, c.hazard, c.after)) {
 				return // another version, which reads this differently
 			}

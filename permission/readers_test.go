@@ -15,7 +15,7 @@ import (
 var realReaders = map[string][]string{
 	"cat": nil, "head": nil, "tail": nil, "grep": {"S"}, "sed": {"p"}, "sort": nil, "cut": {"-c1-"}, "od": {"-c"}, "base64": {"-w0"}, "diff": {"in"},
 	"paste": nil, "awk": {"1"}, "jq": {"-R", "."}, "xxd": {"-p"}, "date": nil, "file": nil, "shuf": nil, "tar": {"cO"}, "zip": {"-q0", "-"},
-	"gzip": {"-c"}, "openssl": {"enc", "-base64"}, "dd": nil, "cmp": {"in"}, "more": nil, "less": nil, "wc": nil, "du": nil,
+	"gzip": {"-c"}, "openssl": {"enc", "-base64"}, "cmp": {"in"}, "more": nil, "wc": nil,
 }
 
 const secretText = "TOPSECRET"
@@ -38,7 +38,6 @@ func TestNoOptionOfAReaderHidesTheFile(t *testing.T) {
 			continue // compared where it is installed
 		}
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			for _, words := range readings(before) {
 				call := bashCall(strings.Join(append([]string{name}, quoteAll(words)...), " "))
 				call.Workspace = dir
@@ -58,7 +57,7 @@ func readings(before []string) [][]string {
 			out = append(out, slices.Concat(before, words))
 		}
 	}
-	return append(out, slices.Concat(before, []string{"if=secret"}), slices.Concat(before, []string{"file://" + "/dev/null", "secret"}))
+	return out
 }
 
 func prints(t *testing.T, dir, path string, words []string) bool {

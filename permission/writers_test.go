@@ -14,7 +14,7 @@ import (
 
 // realWriters change files; the words are what they need before the file.
 var realWriters = map[string][]string{
-	"tee": nil, "cp": {"in"}, "install": {"in"}, "ln": {"-f", "in"}, "mv": {"-f", "moved"}, "dd": nil, "sort": {"in"}, "touch": nil, "truncate": {"-s0"},
+	"tee": nil, "cp": {"in"}, "install": {"in"}, "ln": {"-f", "in"}, "mv": {"-f", "moved"}, "sort": {"in"}, "touch": nil, "truncate": {"-s0"},
 	"sed": {"-n", "p"}, "curl": {"-s", "file:///dev/null"}, "rm": {"-f"}, "chmod": {"400"}, "patch": nil, "tar": {"cf"}, "zip": {"-q"}, "uniq": {"in"},
 	"shuf": {"in"}, "xxd": {"in"}, "split": {"in"}, "gzip": {"-f"}, "unlink": nil, "openssl": {"rand"}, "rsync": {"in"},
 }
@@ -27,14 +27,13 @@ func TestNoOptionOfAWriterHidesTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := realDir(t)
 	for name, before := range realWriters {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			continue // compared where it is installed
 		}
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := realDir(t)
 			guarded := filepath.Join(dir, "guarded")
 			for _, words := range writings(before) {
 				call := bashCall(strings.Join(append([]string{name}, quoteAll(words)...), " "))
@@ -62,7 +61,7 @@ func writings(before []string) [][]string {
 		}
 		out = append(out, slices.Concat([]string{c, "guarded"}, before))
 	}
-	for _, words := range [][]string{{"guarded"}, {"of=guarded"}, {"-fprint", "guarded"}, {"-out", "guarded", "4"}, {"--output=guarded"}, {"--outp", "guarded"}} {
+	for _, words := range [][]string{{"guarded"}, {"-fprint", "guarded"}, {"-out", "guarded", "4"}, {"--output=guarded"}, {"--outp", "guarded"}} {
 		out = append(out, slices.Concat(before, words))
 	}
 	return out
