@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 // Each script talks to a bridge of its own, which is played from the files below bridge/.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	histories, err := filepath.Abs(filepath.Join("..", "..", "workflows", "testdata", "histories"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: os.Getenv("UPDATE_GOLDENS") != "",
@@ -39,6 +43,7 @@ func TestScripts(t *testing.T) {
 			b := newFakeBridge(t, env.WorkDir)
 			env.Setenv("HOLDPOINT_ADDR", b.URL)
 			env.Setenv("HOLDPOINT_TOKEN", fakeToken)
+			env.Setenv("HISTORIES", histories)
 			return nil
 		},
 	})

@@ -75,6 +75,10 @@ func workerCommand(c *cli) *cobra.Command {
 		},
 	}
 	s.flags(c, cmd, false)
+	f := cmd.Flags()
+	f.StringVar(&s.o.Deployment.Name, "deployment-name", "", "Worker Deployment that this worker is of")
+	f.StringVar(&s.o.Deployment.BuildID, "build-id", "", "build id of this worker in its deployment")
+	f.BoolVar(&s.o.Deployment.Pinned, "pinned", false, "keep runs on the build that they began with (default: they go on with the current one)")
 	return cmd
 }
 

@@ -6,11 +6,15 @@
 package app
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
+
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"holdpoint/activities"
 	"holdpoint/llm"
@@ -38,6 +42,8 @@ type Options struct {
 	Getenv func(string) (string, bool)
 	// Temporal is the path of the Temporal CLI. "" finds it.
 	Temporal string
+	// Deployment makes the worker one of a version of a Temporal Worker Deployment. The zero value does not.
+	Deployment Deployment
 	// Version is shown by the bridge. Defaults to "dev".
 	Version string
 
@@ -95,4 +101,28 @@ func orDefault(p *string, v string) {
 	if *p == "" {
 		*p = v
 	}
+}
+
+// Deployment says which version of which Worker Deployment a worker is.
+type Deployment struct {
+	Name    string
+	BuildID string
+	// Pinned keeps a run on the version that it began with, for which workers must stay until it ends. Otherwise a run
+	// goes on with the version that is current.
+	Pinned bool
+}
+
+func (d Deployment) options() (worker.DeploymentOptions, error) {
+	switch {
+	case d == Deployment{}:
+		return worker.DeploymentOptions{}, nil
+	case d.Name == "" || d.BuildID == "":
+		return worker.DeploymentOptions{}, errors.New("a worker of a deployment needs both its name and a build id: give --deployment-name and --build-id")
+	}
+	o := worker.DeploymentOptions{UseVersioning: true, Version: worker.WorkerDeploymentVersion{DeploymentName: d.Name, BuildID: d.BuildID},
+		DefaultVersioningBehavior: workflow.VersioningBehaviorAutoUpgrade}
+	if d.Pinned {
+		o.DefaultVersioningBehavior = workflow.VersioningBehaviorPinned
+	}
+	return o, nil
 }

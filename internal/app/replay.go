@@ -1,0 +1,116 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"holdpoint/workflows"
+)
+
+// Replayed is what became of one history under this build.
+type Replayed struct {
+	Name string // file, or workflow id and Temporal's run id
+	Err  error  // nil: this build takes it on
+}
+
+// ReplayFiles replays the histories in files, and in directories the files that end in .json, and tells of each. They are
+// what `temporal workflow show --output json` writes.
+func ReplayFiles(paths []string, tell func(Replayed)) error {
+	for _, path := range paths {
+		files := []string{path}
+		if info, err := os.Stat(path); err != nil {
+			return err
+		} else if info.IsDir() {
+			if files, err = filepath.Glob(filepath.Join(path, "*.json")); err != nil {
+				return err
+			}
+			if len(files) == 0 {
+				return fmt.Errorf("%s: %w: a directory of histories has files that end in .json", path, fs.ErrNotExist)
+			}
+		}
+		for _, file := range files {
+			tell(Replayed{Name: file, Err: replayer().ReplayWorkflowHistoryFromJSONFile(quiet, file)})
+		}
+	}
+	return nil
+}
+
+// MaxReplayed bounds how many workflows ReplayLive looks at.
+const MaxReplayed = 10_000
+
+// ReplayLive replays the runs that a visibility query selects, "" all that are open, from the namespace that the
+// TEMPORAL_* variables name. It changes nothing there.
+func ReplayLive(ctx context.Context, query string, tell func(Replayed)) error {
+	options, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return fmt.Errorf("the connection settings (TEMPORAL_* variables, profile file) can't be used: %w", err)
+	}
+	c, err := client.DialContext(ctx, options)
+	if err != nil {
+		return fmt.Errorf("no Temporal server answers at %q: %w: check TEMPORAL_ADDRESS", options.HostPort, err)
+	}
+	defer c.Close()
+	only := fmt.Sprintf("WorkflowType = '%s'", workflows.AgentRunName)
+	if query == "" {
+		query = "ExecutionStatus = 'Running'"
+	}
+	request := &workflowservice.ListWorkflowExecutionsRequest{Query: only + " AND (" + query + ")", PageSize: 200}
+	for n := 0; n < MaxReplayed; {
+		page, err := c.ListWorkflow(ctx, request)
+		if err != nil {
+			return fmt.Errorf("the runs can't be listed: %w", err)
+		}
+		for _, e := range page.GetExecutions() {
+			n++
+			id, run := e.GetExecution().GetWorkflowId(), e.GetExecution().GetRunId()
+			tell(Replayed{Name: id + " " + run, Err: replayLive(ctx, c, id, run)})
+		}
+		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("there are more than %d such runs: narrow the query", MaxReplayed)
+}
+
+func replayLive(ctx context.Context, c client.Client, id, run string) error {
+	h := &history.History{}
+	it := c.GetWorkflowHistory(ctx, id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for it.HasNext() {
+		e, err := it.Next()
+		if err != nil {
+			return fmt.Errorf("its history can't be read: %w", err)
+		}
+		h.Events = append(h.Events, e)
+	}
+	if len(h.Events) == 0 {
+		return errors.New("its history is empty")
+	}
+	return replayer().ReplayWorkflowHistory(quiet, h)
+}
+
+// quiet keeps the SDK from telling on the output what the caller is told anyway.
+var quiet = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
+
+func replayer() worker.WorkflowReplayer {
+	r := worker.NewWorkflowReplayer()
+	r.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
+	return r
+}
+
+// ReplayMistake is a replay's error in one line.
+func ReplayMistake(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
