@@ -11,7 +11,7 @@ PKG       ?= ./...
 FUZZTIME  ?= 10s
 CHAOS     ?= 3m
 
-.PHONY: help build holdpoint temporal postgres run test lint lint-tools chaos bench fuzz install clean
+.PHONY: help build holdpoint temporal postgres ferretdb mcp run test lint lint-tools chaos bench fuzz install clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,10 +29,16 @@ temporal:
 postgres:
 	@tools/postgres/install
 
+mcp:
+	@tools/mcp/install bin/mcp
+
+ferretdb:
+	@tools/ferretdb/build bin/ferretdb
+
 run: build ## build, then run everything on this machine, with a demo that waits for your approval
 	@exec bin/holdpoint dev $(ARGS)
 
-test: build postgres ## build, then run every test, those against a real Temporal server and a real PostgreSQL too
+test: build postgres ferretdb mcp ## build, then run every test, those against a real Temporal server and a real PostgreSQL too
 	$(GO) test -timeout 45m $(TESTFLAGS) $(PKG)
 
 lint: lint-tools ## check format, vet, staticcheck, workflow determinism and known vulnerabilities

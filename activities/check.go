@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"holdpoint/agent"
@@ -70,7 +69,7 @@ func (a *Activities) checkedAgent(name string) (agent.Agent, error) {
 
 // checkedTool finds the tool. Without an agent, one that is not configured is taken for what its name says.
 func (a *Activities) checkedTool(ag agent.Agent, in CheckInput) (def tool.Definition, known bool, err error) {
-	if in.Agent != "" && !slices.Contains(ag.Tools, in.Tool) {
+	if in.Agent != "" && !a.mayUse(ag, in.Tool) && !namesServerTool(ag, in.Tool) {
 		return def, false, &interaction.Error{Code: interaction.CodeInvalid, Field: "tool",
 			Message: fmt.Sprintf("the agent %s has no tool %q; it has %s", in.Agent, in.Tool, strings.Join(ag.Tools, ", "))}
 	}

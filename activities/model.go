@@ -148,10 +148,8 @@ func (a *Activities) definitionsOf(ag agent.Agent) []tool.Definition {
 	for _, t := range a.agentTools(ag) {
 		defs = append(defs, t.Definition())
 	}
-	for _, name := range ag.Tools {
-		if t, ok := a.Definitions.Tool(name); ok {
-			defs = append(defs, t.Definition())
-		}
+	for _, t := range a.offered(ag) {
+		defs = append(defs, t.Definition())
 	}
 	return defs
 }

@@ -180,7 +180,7 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 		return open, err
 	}
 	if !x.known {
-		return w.finish(tool.Result{Status: tool.StatusError, Content: fmt.Sprintf("The tool %s no longer exists, so the call was not made.", x.rec.Call.Name)})
+		return w.finish(tool.Result{Status: tool.StatusError, Content: x.a.gone(x.ag, x.rec.Call.Name)})
 	}
 	if x.decide, err = x.a.decide(ctx, tx, x.run, x.ag, x.impl.Definition(), x.args, entry.Grants, x.verdict); err != nil {
 		return nil, err

@@ -56,8 +56,10 @@ func (a *Activities) takeIn(ctx context.Context, in CallModelInput, ag agent.Age
 			t.fault = "Your answer was cut off at its token limit, so this call was not made. Send it again, shorter."
 		case i >= maxCallsPerTurn:
 			t.fault = fmt.Sprintf("Too many tool calls in one turn: at most %d are carried out. Call this again later.", maxCallsPerTurn)
+		case !known && a.missing(ag, c.Name) != "":
+			t.fault = a.gone(ag, c.Name)
 		case !known:
-			t.fault = fmt.Sprintf("There is no tool named %q. The tools are: %s.", interaction.Visible(clip(c.Name, 100)), strings.Join(toolNames(ag), ", "))
+			t.fault = fmt.Sprintf("There is no tool named %q. The tools are: %s.", interaction.Visible(clip(c.Name, 100)), strings.Join(a.toolNames(ag), ", "))
 		case err != nil:
 			t.fault = fmt.Sprintf("The arguments are not valid JSON, so the call was not made: %v. Send one JSON object.", err)
 		default:
@@ -76,20 +78,20 @@ func (a *Activities) takeIn(ctx context.Context, in CallModelInput, ag agent.Age
 	return out, nil
 }
 
-func toolNames(ag agent.Agent) []string {
-	names := slices.Clone(ag.Tools)
-	for _, a := range ag.Agents {
-		names = append(names, AgentToolPrefix+a)
+func (a *Activities) toolNames(ag agent.Agent) []string {
+	var names []string
+	for _, t := range a.offered(ag) {
+		names = append(names, t.Definition().Name)
+	}
+	for _, callee := range ag.Agents {
+		names = append(names, AgentToolPrefix+callee)
 	}
 	return names
 }
 
 // toolOf returns a tool that the agent may use.
 func (a *Activities) toolOf(ag agent.Agent, name string) (tool.Tool, tool.Definition, bool) {
-	for _, n := range ag.Tools {
-		if n != name {
-			continue
-		}
+	if a.mayUse(ag, name) {
 		if t, ok := a.Definitions.Tool(name); ok {
 			return t, t.Definition(), true
 		}

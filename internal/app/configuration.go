@@ -156,6 +156,9 @@ func modelSummary(shown config.Component) string {
 }
 
 func (c *Configuration) toolSummary(name string) string {
+	if t, _ := c.cfg.Tool(name); t.Server != nil {
+		return serverSummary(t)
+	}
 	def := c.tools[name]
 	text := "risk " + def.Risk + ", " + consentText(def.Consent)
 	if t, _ := c.cfg.Tool(name); t.Denied {
@@ -212,6 +215,10 @@ func (c *Configuration) Shown() Shown {
 
 // ownDefaults fills in what a tool says of itself.
 func (c *Configuration) ownDefaults(s *config.ShownComponent) {
+	if t, _ := c.cfg.Tool(s.Name); t.Server != nil {
+		s.Notes = append(s.Notes, serverSummary(t))
+		return
+	}
 	def := c.tools[s.Name]
 	said := map[string]bool{}
 	for _, setting := range s.Settings {

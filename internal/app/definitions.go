@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"holdpoint/agent"
 	"holdpoint/api"
@@ -26,6 +27,9 @@ type definitions struct {
 	models map[string]llm.Model
 	tools  *tool.Set
 	extra  []string // tools given in Options, which every agent may use
+
+	// servers are there while a worker runs.
+	servers atomic.Pointer[servers]
 
 	policiesMu sync.Mutex
 	policies   map[string][]permission.Rule
@@ -205,9 +209,6 @@ func (d *definitions) Model(name string) (llm.Model, error) {
 	}
 	return m, nil
 }
-
-// Tool returns a tool by name.
-func (d *definitions) Tool(name string) (tool.Tool, bool) { return d.tools.Get(name) }
 
 // Agents lists what the bridge can start.
 func (d *definitions) Agents() []api.AgentInfo {

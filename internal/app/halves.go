@@ -29,6 +29,9 @@ func (a *App) startWorker() error {
 	if err := builtin.Shield(); err != nil {
 		return fmt.Errorf("the worker's environment can't be hidden from commands: %w", err)
 	}
+	if err := a.startServers(); err != nil {
+		return err
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown-host"
@@ -73,6 +76,9 @@ func (a *App) StopWorker() {
 		a.worker.Stop()
 		a.worker = nil
 	}
+	if err := a.stopServers(); err != nil {
+		a.log.Error("an MCP server could not be ended", "error", err)
+	}
 }
 
 // StartWorker starts executing again.
@@ -89,7 +95,7 @@ func (a *App) startBridge(dev bool) error {
 	}
 	handler, err := api.New(api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn, Permissions: a.permissions(),
 		ValidateArgs: a.validateArgs, TaskQueue: a.o.TaskQueue, UpdateTimeout: a.o.UpdateTimeout, Loopback: auth.Loopback(a.o.Listen),
-		Version: a.o.Version, Log: a.log, Checks: []api.Check{{Name: "store", Missing: "the store does not answer", Run: a.store.Ping}}})
+		Version: a.o.Version, Log: a.log, Checks: a.storeChecks()})
 	if err != nil {
 		return err
 	}
@@ -132,6 +138,9 @@ func (a *App) authenticator(dev bool) (api.Authenticator, error) {
 // validateArgs checks a reviewer's arguments for the bridge.
 func (a *App) validateArgs(_ context.Context, name string, _ interaction.RunID, args []byte) error {
 	t, ok := a.defs.Tool(name)
+	if !ok && a.defs.elsewhere(name) {
+		return nil // the worker checks them, and asks again if it must
+	}
 	if !ok {
 		return &interaction.Error{Code: interaction.CodeInvalid, Field: "args", Message: fmt.Sprintf("there is no tool %q any more", name)}
 	}

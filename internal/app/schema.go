@@ -95,12 +95,15 @@ func (s *schemas) schema(def tool.Definition) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.compiled == nil {
+	if s.compiled == nil || len(s.compiled) >= maxCompiled { // servers may change theirs without end
 		s.compiled = map[[32]byte]*jsonschema.Schema{}
 	}
 	s.compiled[key] = c
 	return c, nil
 }
+
+// maxCompiled bounds how many compiled schemas are kept.
+const maxCompiled = 4096
 
 // noLoader keeps a schema from naming files or hosts.
 type noLoader struct{}

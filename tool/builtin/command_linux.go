@@ -160,11 +160,3 @@ func (s *supervision) close() {
 	case <-time.After(exitPatience):
 	}
 }
-
-func closeAll(files ...*os.File) {
-	for _, f := range files {
-		if f != nil {
-			_ = f.Close()
-		}
-	}
-}

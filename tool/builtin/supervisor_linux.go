@@ -29,8 +29,8 @@ const (
 // init turns a process that was started as a supervisor into one. It is here, and not in main, so that every
 // binary that imports this package can run commands, test binaries included.
 func init() {
-	if len(os.Args) > 1 && os.Args[0] == supervisorName {
-		os.Exit(supervise(os.Args[1:]))
+	if len(os.Args) > 1 && (os.Args[0] == supervisorName || os.Args[0] == keeperName) {
+		os.Exit(supervise(os.Args[1:], os.Args[0] == keeperName))
 	}
 }
 
@@ -38,7 +38,8 @@ func init() {
 // its child, whatever session or group it moved to. So killing children until there are none kills every
 // descendant; and since nobody else reaps them, none of their process ids can be reused before it is signalled.
 type supervisor struct {
-	main    int // bash
+	main    int  // bash, or a program
+	talks   bool // the program has our standard streams, which are its only
 	ended   bool
 	end     ending
 	orders  chan byte
@@ -58,8 +59,8 @@ const (
 )
 
 // supervise runs argv and returns when no process of it is left.
-func supervise(argv []string) int {
-	s := &supervisor{orders: make(chan byte), chld: make(chan os.Signal, 1), status: os.NewFile(statusFD, "status")}
+func supervise(argv []string, talks bool) int {
+	s := &supervisor{talks: talks, orders: make(chan byte), chld: make(chan os.Signal, 1), status: os.NewFile(statusFD, "status")}
 	// Whatever the worker itself inherited must not reach the command.
 	if err := closeOnExec(); err != nil {
 		return s.fail(err)
@@ -108,13 +109,19 @@ func closeOnExec() error {
 }
 
 func (s *supervisor) start(argv []string) error {
+	files := []uintptr{0, outputFD, outputFD}
+	if s.talks {
+		files = []uintptr{0, 1, 2}
+	}
 	// Programs expect to block when they print faster than is read.
-	if err := syscall.SetNonblock(outputFD, false); err != nil {
-		return err
+	for _, fd := range files {
+		if err := syscall.SetNonblock(int(fd), false); err != nil {
+			return err
+		}
 	}
 	pid, err := syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{
 		Env:   os.Environ(),
-		Files: []uintptr{0, outputFD, outputFD},
+		Files: files,
 		// init runs on the main thread, which lives as long as the process: only its death is told.
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
@@ -122,6 +129,9 @@ func (s *supervisor) start(argv []string) error {
 		return &os.PathError{Op: "exec", Path: argv[0], Err: err}
 	}
 	s.main = pid
+	if s.talks {
+		return letGo()
+	}
 	return syscall.Close(outputFD)
 }
 

@@ -1,0 +1,112 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"holdpoint/interaction"
+	"holdpoint/tool"
+)
+
+// keyMeta is where a server finds the idempotency key of a call.
+const keyMeta = "holdpoint/idempotency-key"
+
+// remote is one tool of a server.
+type remote struct {
+	server *Server
+	name   string // the server's own
+	def    tool.Definition
+}
+
+// Definition is the tool as it was when it was looked up.
+func (r remote) Definition() tool.Definition { return r.def }
+
+// Run makes the call, once. What goes wrong with it is a result, which says whether it may have had an effect.
+func (r remote) Run(ctx context.Context, call tool.Call) (tool.Outcome, error) {
+	out, sure := r.try(ctx, call)
+	if !sure && r.def.Idempotent && ctx.Err() == nil {
+		out, _ = r.try(ctx, call)
+	}
+	return out, nil
+}
+
+// try makes one attempt. sure is false when nobody can know whether it had an effect.
+func (r remote) try(ctx context.Context, call tool.Call) (out tool.Outcome, sure bool) {
+	c, err := r.server.live(ctx)
+	if err != nil {
+		return tool.Failure(sentence(err.Error()) + " The call was not made."), true
+	}
+	began := time.Now()
+	res, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: r.name, Arguments: call.Args, Meta: mcp.Meta{keyMeta: call.Key}})
+	declined := c.declinedSince(began)
+	if err == nil {
+		r.server.settled()
+		return withDeclined(result(res), declined), true
+	}
+	out, sure, over := r.fault(ctx, c, err)
+	if over {
+		r.server.drop(c, err)
+	}
+	return withDeclined(out, declined), sure
+}
+
+// fault words why a call has no result. over is true when the connection is of no more use.
+func (r remote) fault(ctx context.Context, c *connection, err error) (out tool.Outcome, sure, over bool) {
+	server := r.server.cfg.Name
+	why := interaction.Visible(clip(c.explained(err, errors.Is(err, mcp.ErrConnectionClosed)).Error(), maxErrorBytes))
+	var answer *jsonrpc.Error
+	var dial *net.OpError
+	switch {
+	case ctx.Err() != nil:
+		return tool.Failure(fmt.Sprintf("The call was stopped before the MCP server %s answered (%v). %s", server, ctx.Err(), r.unknown())), false, false
+	case errors.As(err, &dial) && dial.Op == "dial", errors.Is(err, mcp.ErrSessionMissing):
+		return tool.Failure(fmt.Sprintf("The MCP server %s can't be reached: %s. The call was not made.", server, why)), true, true
+	case errors.As(err, &answer) && answer.Code != codeRejected && !errors.Is(err, mcp.ErrConnectionClosed):
+		return tool.Failure(fmt.Sprintf("The MCP server %s did not carry out the call: %s", server, interaction.Visible(clip(answer.Message, maxErrorBytes)))), true, false
+	default:
+		return tool.Failure(fmt.Sprintf("The MCP server %s ended or broke off before it answered: %s. %s", server, why, r.unknown())), false, true
+	}
+}
+
+// codeRejected is what the SDK gives to what could not be sent, or had no readable answer.
+const codeRejected = -32005
+
+func (r remote) unknown() string {
+	if r.def.Idempotent {
+		return "The call may be made again: this tool is marked as one that may run twice."
+	}
+	return "Whether it took effect is unknown: find out before it is made again."
+}
+
+// live returns a connection to make a call on.
+func (s *Server) live(ctx context.Context) (*connection, error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return nil, s.unreachable(ctx.Err())
+	}
+	return s.connected(ctx)
+}
+
+func withDeclined(out tool.Outcome, declined []string) tool.Outcome {
+	if len(declined) > 0 {
+		out.Result.Content += "\n[While the call ran, its MCP server asked: " + strings.Join(declined, " / ") +
+			" Nobody can be asked in the middle of a call, so that was declined.]"
+	}
+	return out
+}
+
+func sentence(text string) string {
+	if text == "" {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + strings.TrimRight(text[1:], ".") + "."
+}
