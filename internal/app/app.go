@@ -20,6 +20,7 @@ import (
 	"holdpoint/internal/config"
 	"holdpoint/internal/devserver"
 	"holdpoint/internal/store"
+	"holdpoint/internal/store/mongorules"
 )
 
 // App is a running Holdpoint: a worker, a bridge, or both.
@@ -29,6 +30,7 @@ type App struct {
 	defs    *definitions
 	schemas *schemas
 	store   *store.Store
+	mongo   *mongorules.Rules // nil where the store keeps the rules
 	client  client.Client
 	server  *devserver.Server
 	bridge  *bridge
@@ -170,7 +172,7 @@ func (a *App) prepare(ctx context.Context, dev bool) error {
 		return err
 	}
 	a.closing(a.store.Close)
-	return nil
+	return a.openRules(ctx, cfg)
 }
 
 // loadConfig reads what is configured; in Dev without configuration, the demo, written into the data directory.

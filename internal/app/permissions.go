@@ -37,12 +37,12 @@ func (a *App) newActivities() *activities.Activities {
 	if err != nil {
 		home = "" // then ~/ in a path asks
 	}
-	return &activities.Activities{Store: activityStore{a.store}, Definitions: a.defs, Validate: a.schemas.validate,
+	return &activities.Activities{Store: a.activityStore(), Definitions: a.defs, Validate: a.schemas.validate,
 		Protected: protected(a.o), Home: home, Now: a.o.Now}
 }
 
 func (a *App) permissions() api.Permissions {
-	return permissions{rules: a.store, store: a.store, defs: a.defs, acts: a.newActivities()}
+	return permissions{rules: a.ruleStore(), store: a.store, defs: a.defs, acts: a.newActivities()}
 }
 
 // told turns the store's errors into those that the bridge knows.

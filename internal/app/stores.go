@@ -20,6 +20,9 @@ import (
 func chooseStore(cfg *config.Config, o Options, dev bool) (store.Config, error) {
 	var chosen *config.Store
 	for _, s := range append(append([]config.Store(nil), cfg.SessionStores...), cfg.PermissionStores...) {
+		if s.Type == config.StoreMongoDB {
+			continue // rules alone: see chooseRules
+		}
 		if chosen != nil && (chosen.Type != s.Type || chosen.DSN != s.DSN || chosen.Conn != s.Conn) {
 			return store.Config{}, &config.Error{Problems: []config.Problem{{Pos: s.Pos, Text: fmt.Sprintf("store %s: is not the database of %s (%s): "+
 				"sessions and permissions of one process share one database; give both the same store_type and dsn", s.Name, chosen.Name, chosen.Pos)}}}

@@ -29,7 +29,7 @@ func TestOneDatabaseIsChosen(t *testing.T) {
 		"one server for both":         {sessions: []config.Store{pg("s", "db=1")}, rules: []config.Store{pg("p", "db=1")}, want: store.Config{Driver: store.Postgres, DSN: "db=1"}},
 		"two servers":                 {sessions: []config.Store{pg("s", "db=1 password=hush")}, rules: []config.Store{pg("p", "db=2")}, err: "share one database"},
 		"a server beside a file":      {sessions: []config.Store{pg("s", "db=1")}, rules: []config.Store{file}, err: "share one database"},
-		"a type that is not built in": {rules: []config.Store{{Name: "m", Type: "mongodb"}}, err: "not built in"},
+		"a type that is not built in": {rules: []config.Store{{Name: "m", Type: "oracle"}}, err: "not built in"},
 	} {
 		got, err := chooseStore(&config.Config{SessionStores: tc.sessions, PermissionStores: tc.rules}, Options{Data: "data"}, tc.dev)
 		switch {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 
 	"holdpoint/agent"
@@ -89,20 +90,30 @@ var fetchParams = object{unknown: noSetting, keys: []key{
 
 var noParams = object{unknown: noSetting}
 
-var permissionStoreKeys = component("Where saved rules are kept.", storeKeys("mongodb"))
+var permissionStoreKeys = component("Where saved rules are kept.", storeKeys(StoreMongoDB))
 
 var sessionStoreKeys = component("Where sessions, runs and their records are kept. One process has one database, so it and the permission store name the same.", storeKeys())
 
-func storeKeys(later ...string) object {
+// storeKeys are those of the SQL stores, and of more.
+func storeKeys(more ...StoreType) object {
+	choices := []string{string(StoreInMemory), string(StoreSQLite), string(StorePostgres)}
+	doc := "`sqlite` is one file on one machine, `postgres` a PostgreSQL database, `inmemory` is lost at exit and for `holdpoint dev` only."
+	var extra []key
+	if slices.Contains(more, StoreMongoDB) {
+		choices, doc = append(choices, string(StoreMongoDB)), doc+" `mongodb` keeps rules alone, beside a session store of another type (docs/permissions.md says what is weaker)."
+		only := &when{key: "store_type", values: []string{string(StoreMongoDB)}, required: true, why: "is read by store_type mongodb only"}
+		extra = []key{
+			{name: "mongo_uri", shape: shapeSecret, when: only, doc: "The connection string, `mongodb://…` or `mongodb+srv://…`, best as `${NAME}`."},
+			{name: "mongo_db_name", shape: shapeText, when: only, doc: "The name of the database."},
+		}
+	}
 	return object{
-		keys: []key{
-			{name: "store_type", shape: shapeChoice, required: true, choices: []string{string(StoreInMemory), string(StoreSQLite), string(StorePostgres)}, later: later,
-				doc: "`sqlite` is one file on one machine, `postgres` a PostgreSQL database, `inmemory` is lost at exit and for `holdpoint dev` only."},
+		keys: append([]key{
+			{name: "store_type", shape: shapeChoice, required: true, choices: choices, doc: doc},
 			{name: "dsn", shape: shapeConn, when: &when{key: "store_type", values: []string{string(StoreSQLite), string(StorePostgres)}, required: true,
 				why: "store_type inmemory has no database file"},
 				doc: "For sqlite the path of the file, for postgres a connection string, as a URL or as `key=value` pairs."},
-		},
-		later: []string{"mongo_uri", "mongo_db_name"},
+		}, extra...),
 	}
 }
 

@@ -37,6 +37,7 @@ const (
 	StoreInMemory StoreType = "inmemory" // SQLite in memory, lost at exit; for development only
 	StoreSQLite   StoreType = "sqlite"   // one file
 	StorePostgres StoreType = "postgres" // a PostgreSQL database
+	StoreMongoDB  StoreType = "mongodb"  // a MongoDB database; rules only
 )
 
 // Model is a language model an agent can name.
@@ -85,8 +86,10 @@ type Store struct {
 	Type StoreType
 	// DSN is the absolute path of the database file; sqlite only.
 	DSN string
-	// Conn is the connection string, which may hold a password; postgres only.
+	// Conn is the connection string, which may hold a password; postgres and mongodb only.
 	Conn Secret
+	// Database is the name of the database; mongodb only.
+	Database string
 	Pos  Pos
 }
 

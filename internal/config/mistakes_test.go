@@ -94,8 +94,8 @@ var mistakesOfComponents = []mistake{
 :7: timeout: must be more than 0 and at most 30d, not "31d"
 :11: timeout: "xd" is no time: write a number and a unit, such as 30s, 15m, 72h or 30d`},
 	{"stores", "type: permission_store\nname: a\nstore_type: mongodb\nmongo_uri: x\n---\ntype: session_store\nname: a\nstore_type: mongodb\ndsn: x\n---\ntype: session_store\nname: b\nstore_type: sqlite\n---\ntype: session_store\nname: c\nstore_type: inmemory\ndsn: x\n---\ntype: permission_store\nname: d\nstore_type: sqlite\ndsn: file:x?mode=ro\n---\ntype: permission_store\nname: e\n",
-		`:3: store_type: mongodb is not available in this version (known: inmemory, sqlite, postgres)
-:4: mongo_uri: is not available in this version: remove it
+		`:1: mongo_db_name: is missing
+:4: mongo_uri: must be a connection string, such as mongodb://holdpoint:${DB_PASSWORD}@db.example.com:27017
 :8: store_type: "mongodb" is none of inmemory, sqlite, postgres
 :11: dsn: is missing
 :18: dsn: store_type inmemory has no database file: remove it

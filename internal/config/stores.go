@@ -20,10 +20,21 @@ func (s *section) store(name string) Store {
 		st.DSN = s.database("dsn")
 	case StorePostgres:
 		st.Conn = NewSecret(s.connection("dsn"))
+	case StoreMongoDB:
+		st.Conn, st.Database = NewSecret(s.mongoURI("mongo_uri")), s.text("mongo_db_name")
 	case StoreInMemory:
 	default: // reported; dsn can't be judged
 	}
 	return st
+}
+
+// mongoURI returns a connection string of MongoDB. It is a secret, so no message quotes it.
+func (s *section) mongoURI(key string) string {
+	text := s.text(key)
+	if text != "" && !strings.HasPrefix(text, "mongodb://") && !strings.HasPrefix(text, "mongodb+srv://") {
+		s.reportKey(key, "must be a connection string, such as mongodb://holdpoint:${DB_PASSWORD}@db.example.com:27017")
+	}
+	return text
 }
 
 // database returns the absolute path of an SQLite file. How it is opened is not the configuration's to say:
