@@ -90,7 +90,7 @@ type Store struct {
 	Conn Secret
 	// Database is the name of the database; mongodb only.
 	Database string
-	Pos  Pos
+	Pos      Pos
 }
 
 // Policy is a named list of rules, in the order of writing (which decides nothing).
