@@ -29,13 +29,17 @@ func chooseRules(cfg *config.Config) (chosen *config.Store, err error) {
 	return chosen, nil
 }
 
+// rulesPatience is how long a transaction waits for rules that can't be reached. It holds other writers up meanwhile, and
+// whoever began it tries again anyway.
+const rulesPatience = 5 * time.Second
+
 // openRules opens a database of rules, where one is configured.
 func (a *App) openRules(ctx context.Context, cfg *config.Config) error {
 	where, err := chooseRules(cfg)
 	if err != nil || where == nil {
 		return err
 	}
-	if a.mongo, err = mongorules.Open(ctx, mongorules.Config{URI: where.Conn.Reveal(), Database: where.Database}); err != nil {
+	if a.mongo, err = mongorules.Open(ctx, mongorules.Config{URI: where.Conn.Reveal(), Database: where.Database, Patience: rulesPatience}); err != nil {
 		return err
 	}
 	a.closing(a.mongo.Close)
