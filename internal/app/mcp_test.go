@@ -277,3 +277,23 @@ func TestABrokenServerHoldsNobodyUp(t *testing.T) {
 		t.Errorf("the log does not say so: %v", err)
 	}
 }
+
+func TestServersAreShownWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(path, []byte("type: tool\nname: files\ncommand: /no/such\nenv: {TOKEN: s3cret}\nrisk: low\n---\ntype: tool\nname: web\nurl: http://h\nheaders: {A: s3cret}\ndefault_policy: deny\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := app.CheckConfig(path, nil) // starts nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	yaml, err := c.Shown().YAML()
+	if err != nil || bytes.Contains(yaml, []byte("s3cret")) || !bytes.Contains(yaml, []byte("command: /no/such")) {
+		t.Errorf("%v: %s", err, yaml)
+	}
+	all := c.Summaries()
+	if len(all) != 2 || !strings.Contains(all[0].Text, "MCP server, its tools are mcp__files__…, risk low, asks") || !strings.Contains(all[1].Text, "denied") {
+		t.Errorf("%+v", all)
+	}
+}

@@ -94,6 +94,7 @@ const maxLines = 400
 var longFiles = []struct{ pattern, reason string }{
 	{`(^|/)go\.sum$`, "written by the go command"},
 	{`^tools/[a-z]+/go\.mod$`, "written by the go command, for programs that are not ours"},
+	{`^tools/[a-z]+/package-lock\.json$`, "written by npm, for programs that are not ours"},
 	{`^LICENSE$`, "the text is given"},
 	{`(^|/)testdata/`, "data, often recorded"},
 	{`\.(svg|png|ico|woff2)$`, "not text"},

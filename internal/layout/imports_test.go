@@ -33,6 +33,7 @@ var world = []string{"net/http", "os/exec", "database/sql", "os", "net", "syscal
 // drivers are the technologies that only an adapter or the composition root knows.
 var drivers = []string{
 	"database/sql", "modernc.org/...", "github.com/pressly/...", "github.com/jackc/...", "go.mongodb.org/...", "github.com/openai/...", "github.com/anthropics/...", "github.com/danielgtaylor/...",
+	"github.com/modelcontextprotocol/...",
 	"github.com/spf13/...", "gopkg.in/yaml.v3",
 }
 
