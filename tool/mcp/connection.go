@@ -180,8 +180,16 @@ func (c *connection) declinedSince(t time.Time) (out []string) {
 
 // httpClient sends the headers with every request, and only to the server's own address: they may be secrets.
 func (s *Server) httpClient() *http.Client {
+	next := http.DefaultTransport
+	if t, ok := next.(*http.Transport); ok {
+		// A call on a kept connection that the server has closed meanwhile fails without anybody knowing whether it arrived;
+		// on one of its own it does so only if the server broke off.
+		t = t.Clone()
+		t.DisableKeepAlives = true
+		next = t
+	}
 	return &http.Client{
-		Transport: &guarded{headers: s.cfg.Headers, next: http.DefaultTransport},
+		Transport: &guarded{headers: s.cfg.Headers, next: next},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return errors.New("it leads elsewhere by a redirect, which is not followed: write the address that it leads to")
 		},
