@@ -102,8 +102,29 @@ func fromParent(ctx context.Context, tx Tx, run agent.Run, p *ParentRun) (agent.
 	if err := json.Unmarshal(args, &task); err != nil {
 		return run, permanent(CodeInternal, "the task of call %s can't be read: %v", p.CallID, err)
 	}
+	caller, _, err := tx.Run(ctx, p.RunID)
+	if err != nil {
+		return run, err
+	}
 	run.Input, run.Parent, run.Root, run.Path, run.RootSession = task.Task, p.RunID, p.Root, p.Path, interaction.SessionID(p.Session)
+	run.UserID, run.Requester = caller.UserID, caller.Requester // its agent's definition may have named them
 	return run, nil
+}
+
+// AwaitAgentInput names the workflow of an agent's run.
+type AwaitAgentInput struct {
+	WorkflowID string `json:"workflow_id"`
+}
+
+// AwaitAgent returns when the run of a called agent has ended that the workflow can't wait for as its child: after a
+// reset, the one that was called before works on.
+func (a *Activities) AwaitAgent(ctx context.Context, in AwaitAgentInput) error {
+	stop := heartbeat(ctx)
+	defer stop()
+	if a.Await == nil {
+		return permanent(CodeInternal, "this worker can't wait for %s", in.WorkflowID)
+	}
+	return a.Await(ctx, in.WorkflowID)
 }
 
 // ResolveAgentInput ends a call of an agent with what became of its run.

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,9 +21,6 @@ import (
 // What people answer may hold for later calls: a grant, or a refusal for good. It is stored in the transaction that
 // carries the answer out, after the gate has closed, so an answer that lost leaves nothing behind.
 
-// roomForGrants is how many stored rules a user may have for an answer to add some.
-const roomForGrants = 9_900
-
 // standingRules are the rules that an answer leaves behind; none, and why, where it must not.
 func standingRules(run agent.Run, rec tool.Record, asked interaction.Request, out interaction.Outcome, effect permission.Effect) (rules []permission.Rule, why string) {
 	g, by, ok := out.Grants(asked.QuorumNeeded())
@@ -34,9 +32,9 @@ func standingRules(run agent.Run, rec tool.Record, asked interaction.Request, ou
 	case run.UserID == "":
 		return nil, "the run has no user for whom it could hold"
 	}
-	names := make([]string, len(by))
-	for i, id := range by {
-		names[i] = string(id)
+	names, givers := make([]string, len(by)), make([]permission.Giver, len(by))
+	for i, p := range by {
+		names[i], givers[i] = string(p.ID), permission.Giver{ID: string(p.ID), Groups: p.Groups}
 	}
 	last := out.Responses[len(out.Responses)-1]
 	patterns := g.Patterns
@@ -47,8 +45,11 @@ func standingRules(run agent.Run, rec tool.Record, asked interaction.Request, ou
 		if err := permission.ParsePattern(effect, p); err != nil {
 			return nil, err.Error()
 		}
-		r := permission.Rule{ID: fmt.Sprintf("%s-kept-%d", out.InteractionID, i+1), Effect: effect, Pattern: p, UserID: string(run.UserID),
-			ExpiresAt: g.ExpiresAt, MaxUses: g.MaxUses, GrantedBy: strings.Join(names, ", "), InteractionID: string(out.InteractionID),
+		if effect == permission.Deny && len(g.Patterns) > 0 && !slices.Contains(asked.SuggestedPattern, p) {
+			return nil, fmt.Sprintf("%s is not among what was suggested for this call (%s)", interaction.Visible(p), strings.Join(asked.SuggestedPattern, ", "))
+		}
+		r := permission.Rule{ID: fmt.Sprintf("kept-%s-%d", fingerprint(string(out.InteractionID)+" "+string(last.ID)), i+1), Effect: effect, Pattern: p, UserID: string(run.UserID),
+			ExpiresAt: g.ExpiresAt, MaxUses: g.MaxUses, Givers: givers, GrantedBy: strings.Join(names, ", "), InteractionID: string(out.InteractionID),
 			Note: last.Note, CreatedAt: out.At, Source: permission.Source{Layer: permission.LayerUser}}
 		if g.Scope == interaction.GrantSession {
 			r.SessionID, r.Source.Layer = string(run.GrantSession()), permission.LayerSession
@@ -70,6 +71,24 @@ func suggested(rec tool.Record, asked interaction.Request) []string {
 		return patterns
 	}
 	return patterns[:1]
+}
+
+// inTheWay says why rules from an answer must not take the place of others of the same pattern: whoever wrote those may
+// have had more to say. An allow takes the place of an allow; a deny also that of one that ends sooner.
+func inTheWay(stored, rules []permission.Rule) string {
+	for _, r := range rules {
+		for _, old := range stored {
+			if old.Pattern != r.Pattern || old.SessionID != r.SessionID || old.UserID != r.UserID || old.ID == r.ID {
+				continue
+			}
+			lasts := old.ExpiresAt.IsZero() || !r.ExpiresAt.IsZero() && old.ExpiresAt.After(r.ExpiresAt)
+			switch {
+			case old.Effect == permission.Deny && (r.Effect != permission.Deny || lasts), old.Effect == permission.Ask:
+				return fmt.Sprintf("a stored rule (%s %s) says something about that already", old.Effect, interaction.Visible(old.Pattern))
+			}
+		}
+	}
+	return ""
 }
 
 // keepApproval stores the grant of the approval that a call is about to run under. It must cover the very call.
@@ -98,8 +117,8 @@ func (x *execution) uncovered(ctx context.Context, tx Tx, rules []permission.Rul
 	if err != nil {
 		return "", err
 	}
-	if len(stored)+len(rules) > roomForGrants {
-		return "the user has too many stored rules: revoke some", nil
+	if why := inTheWay(stored, rules); why != "" {
+		return why, nil
 	}
 	policy, _ := x.a.Definitions.Policy(x.ag.Policy)
 	call := x.a.permissionCall(now, x.run, x.ag, x.impl.Definition(), x.args)
@@ -126,9 +145,7 @@ func keepRefusal(tx Tx, w *callWriter, run agent.Run, asked interaction.Request,
 		if err != nil {
 			return false, err
 		}
-		if len(stored)+len(rules) > roomForGrants {
-			why = "the user has too many stored rules: revoke some"
-		}
+		why = inTheWay(stored, rules)
 	}
 	return w.keep(rules, why)
 }
@@ -139,12 +156,27 @@ func (w *callWriter) keep(rules []permission.Rule, why string) (kept bool, err e
 		w.emit(event.Error, event.ErrorData{Code: "not_kept", Message: clip("An answer was carried out, but not kept for later calls: "+why, 500)})
 		return false, nil
 	}
+	if len(rules) == 0 {
+		return false, nil
+	}
+	room, err := w.tx.RoomForRules(w.ctx, rules[0].UserID, len(rules), w.now)
+	if err != nil {
+		return false, err
+	}
+	if !room {
+		return w.keep(nil, "the user has too many stored rules: revoke some")
+	}
 	for _, r := range rules {
-		if err := w.tx.SaveRule(w.ctx, r); err != nil {
+		err := w.tx.SaveRule(w.ctx, r)
+		var refused *interaction.Error
+		if errors.As(err, &refused) { // the answer is carried out all the same
+			return w.keep(nil, refused.Error())
+		}
+		if err != nil {
 			return false, err
 		}
 	}
-	return len(rules) > 0, nil
+	return true, nil
 }
 
 // tellPatience bounds how long telling runs may take. One that is not told goes on waiting for a person.

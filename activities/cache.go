@@ -9,13 +9,13 @@ import (
 // A tool that is declared cacheable answers the same call of a session once. What is kept is only ever served where
 // the call itself would have run: in the transaction that would claim it, after the rules and the approval.
 
-// resultKey stands for a call's session, tool, arguments and workspace. It is "" where results are not shared: the
+// resultKey stands for a call's session, tool (as it is now), arguments and workspace. It is "" where results are not shared: the
 // tool is not cacheable, or a person had a part in this call's arguments or result.
 func (x *execution) resultKey() string {
 	if !x.impl.Definition().Cacheable || x.edited || x.in.Answer != nil {
 		return ""
 	}
-	return callKey(x.rec.Call.Name, x.args, string(x.run.SessionID), x.ag.Workspace)
+	return callKey(x.rec.Call.Name, x.args, string(x.run.SessionID), x.ag.Workspace, toolDigest(x.impl.Definition()))
 }
 
 // kept returns the result of an equal call of the session; nil where the tool must run.

@@ -245,19 +245,20 @@ func enough(need permission.Approval, requester interaction.PrincipalID, out *in
 	if out.Status != interaction.StatusAnswered || (out.Action != interaction.ActionApprove && out.Action != interaction.ActionModifyArgs) {
 		return false, "the answer was not an approval"
 	}
-	var approvers []interaction.PrincipalID
+	var approvers, seats []interaction.PrincipalID
 	for n, r := range out.Responses {
 		approves := r.Action == interaction.ActionApprove || r.Action == interaction.ActionModifyArgs
 		if !approves || slices.Contains(approvers, r.Reviewer.ID) {
 			continue
 		}
-		if !mayApprove(need, out.Responses, n) {
+		seat, ok := interaction.SeatOf(mayApprove(need), out.Responses, n)
+		if !ok || slices.Contains(seats, seat) {
 			continue
 		}
-		if need.ExcludeRequester && (r.Reviewer.ID == "" || requester == "" || r.Reviewer.ID == requester) {
+		if need.ExcludeRequester && (r.Reviewer.ID == "" || requester == "" || r.Reviewer.ID == requester || seat == requester) {
 			continue
 		}
-		approvers = append(approvers, r.Reviewer.ID)
+		approvers, seats = append(approvers, r.Reviewer.ID), append(seats, seat)
 	}
 	if n := max(need.Quorum, 1); len(approvers) < n {
 		return false, fmt.Sprintf("the rules now in force need %d approval(s) by those they name; this has %d", n, len(approvers))
@@ -265,14 +266,13 @@ func enough(need permission.Approval, requester interaction.PrincipalID, out *in
 	return true, ""
 }
 
-// mayApprove reports whether the n-th response came from someone whom the rules name, at any rung of their ladder, or to
-// whom one of those delegated.
-func mayApprove(need permission.Approval, responses []interaction.Response, n int) bool {
+// mayApprove lists whom the rules name, at any rung of their ladder.
+func mayApprove(need permission.Approval) []string {
 	asked := need.Reviewers
 	for _, rung := range need.Escalate {
 		if len(asked) > 0 {
 			asked = slices.Concat(asked, rung.To)
 		}
 	}
-	return interaction.EntitledBy(asked, responses, n)
+	return asked
 }

@@ -19,6 +19,7 @@ const (
 	RecordName       = "Record"
 	RecheckName      = "Recheck"
 	ResolveAgentName = "ResolveAgent"
+	AwaitAgentName   = "AwaitAgent"
 )
 
 // StartRunInput begins a run's record.

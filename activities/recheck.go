@@ -25,6 +25,7 @@ type RecheckResult struct {
 type Released struct {
 	Interaction interaction.ID `json:"interaction_id"`
 	Reason      string         `json:"reason"`
+	Allowed     bool           `json:"allowed,omitempty"` // else denied
 }
 
 // Recheck decides the waiting calls of a run again. It only reads: a call that is released is decided once more where
@@ -37,7 +38,7 @@ func (a *Activities) Recheck(ctx context.Context, in RecheckInput) (RecheckResul
 			return out, err
 		}
 		if waits && d.Effect != permission.Ask {
-			out.Released = append(out.Released, Released{Interaction: id, Reason: clip(released(d), 500)})
+			out.Released = append(out.Released, Released{Interaction: id, Reason: clip(released(d), 500), Allowed: d.Effect == permission.Allow})
 		}
 	}
 	return out, nil

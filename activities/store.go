@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"holdpoint/agent"
 	"holdpoint/event"
@@ -88,7 +89,9 @@ type Tx interface {
 	// UseRules counts one use by a call of each of the rules that have a bound on uses; false, and nothing is counted,
 	// when one of them is revoked or used up.
 	UseRules(ctx context.Context, ids []string, call interaction.CallID) (bool, error)
-	// SaveRule stores a rule, which takes the place of one of the same user, session, pattern and conditions. The same
-	// rule again does nothing.
+	// RoomForRules reports whether n more rules may be stored for a user.
+	RoomForRules(ctx context.Context, user string, n int, now time.Time) (bool, error)
+	// SaveRule stores a rule, or refuses it with *interaction.Error. It takes the place of one of the same user, session,
+	// pattern and conditions. The same rule again does nothing.
 	SaveRule(ctx context.Context, r permission.Rule) error
 }

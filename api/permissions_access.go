@@ -78,10 +78,10 @@ func (s *Server) maySave(ctx context.Context, user interaction.PrincipalID, r pe
 	if err != nil {
 		return err
 	}
-	if !found || run.UserID != user || r.SessionID != "" && r.SessionID != string(run.SessionID) {
+	if !found || run.UserID != user || r.SessionID != "" && r.SessionID != string(run.GrantSession()) {
 		return refuse("the question is not about a call of this user and session")
 	}
-	res, err := s.cfg.Permissions.Check(ctx, CheckCall{UserID: run.UserID, SessionID: run.SessionID, Agent: run.Agent,
+	res, err := s.cfg.Permissions.Check(ctx, CheckCall{UserID: run.UserID, SessionID: run.GrantSession(), Agent: run.Agent,
 		Tool: i.Request.ToolName, Args: i.Request.ToolArgs})
 	if err != nil {
 		return err

@@ -76,6 +76,9 @@ func (s *Server) newRun(ctx context.Context, in *startInput) (agent.Run, error) 
 	if err := s.checkStart(p, b); err != nil {
 		return agent.Run{}, err
 	}
+	if err := s.checkSession(ctx, p, b); err != nil {
+		return agent.Run{}, err
+	}
 	run, session := uuid.New().String(), uuid.New().String()
 	if in.IdempotencyKey != "" {
 		run = derive("run", p.ID, in.IdempotencyKey)
@@ -92,6 +95,27 @@ func (s *Server) newRun(ctx context.Context, in *startInput) (agent.Run, error) 
 	}
 	r.WorkflowID = workflows.SessionWorkflowID(r.SessionID)
 	return r, nil
+}
+
+// checkSession refuses to go on with a conversation that is another's, or that a called agent has with its caller. A
+// session belongs to the user of its runs.
+func (s *Server) checkSession(ctx context.Context, p interaction.Principal, b StartRun) error {
+	if b.SessionID == "" {
+		return nil
+	}
+	runs, _, err := s.cfg.Store.Runs(ctx, RunFilter{SessionID: interaction.SessionID(b.SessionID), PageSize: 1})
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	user := interaction.PrincipalID(b.UserID)
+	if user == "" {
+		user = p.ID
+	}
+	if runs[0].UserID != user || runs[0].Parent != "" {
+		return problem(http.StatusForbidden, CodeForbidden, "session %q can't be gone on with here: take another id, or none", b.SessionID).
+			at("body.session_id", "is not yours")
+	}
+	return nil
 }
 
 func (s *Server) checkStart(p interaction.Principal, b StartRun) error {

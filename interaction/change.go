@@ -19,31 +19,32 @@ const (
 	ChangeReminded    ChangeKind = "reminded"    // it still waits
 )
 
-// Delegation says who are asked instead of an interaction's reviewers, and until when; a zero Until has no end.
+// Delegation says who are asked instead of one reviewer, and until when; a zero Until has no end. It hands on that
+// reviewer's seat and no other's: who else was asked still is, and for a quorum it counts once.
 type Delegation struct {
 	By    PrincipalID `json:"by"`
 	To    []string    `json:"to"`
 	Until time.Time   `json:"until,omitzero"`
-	From  []string    `json:"from,omitempty"` // the reviewers before
 }
 
 // Standing is what changes of an interaction that goes on: what a projection of it must follow.
 type Standing struct {
-	Status     Status        `json:"status"`
-	Reviewers  []string      `json:"reviewers,omitempty"`
-	ExpiresAt  time.Time     `json:"expires_at,omitzero"`
-	HeldAt     time.Time     `json:"held_at,omitzero"`
-	HeldFor    time.Duration `json:"held_for,omitempty"`
-	Delegation *Delegation   `json:"delegation,omitempty"`
-	Reminder   int           `json:"reminder,omitempty"`
-	Escalation int           `json:"escalation,omitempty"`
+	Status      Status        `json:"status"`
+	Reviewers   []string      `json:"reviewers,omitempty"`
+	Named       []string      `json:"named,omitempty"`
+	ExpiresAt   time.Time     `json:"expires_at,omitzero"`
+	HeldAt      time.Time     `json:"held_at,omitzero"`
+	HeldFor     time.Duration `json:"held_for,omitempty"`
+	Delegations []Delegation  `json:"delegations,omitempty"`
+	Reminder    int           `json:"reminder,omitempty"`
+	Escalation  int           `json:"escalation,omitempty"`
 }
 
 // Standing returns how i stands.
 func (i Interaction) Standing() Standing {
 	r := i.Request
 	return Standing{Status: i.Status, Reviewers: r.Reviewers, ExpiresAt: r.ExpiresAt, HeldAt: i.HeldAt, HeldFor: i.HeldFor,
-		Delegation: i.Delegation, Reminder: r.Reminder, Escalation: r.Escalation}
+		Named: i.Named, Delegations: i.Delegations, Reminder: r.Reminder, Escalation: r.Escalation}
 }
 
 // Stand makes i stand so, unless it has ended, and adds the response that brought it about, if one did and i lacks it.
@@ -51,7 +52,7 @@ func (i *Interaction) Stand(s Standing, r *Response) {
 	if i.Status.Final() {
 		return
 	}
-	i.Status, i.HeldAt, i.HeldFor, i.Delegation = s.Status, s.HeldAt, s.HeldFor, s.Delegation
+	i.Status, i.HeldAt, i.HeldFor, i.Named, i.Delegations = s.Status, s.HeldAt, s.HeldFor, s.Named, s.Delegations
 	i.Request.Reviewers, i.Request.ExpiresAt = s.Reviewers, s.ExpiresAt
 	i.Request.Reminder, i.Request.Escalation = s.Reminder, s.Escalation
 	if r != nil && !slices.ContainsFunc(i.Responses, func(o Response) bool { return o.ID == r.ID }) {
@@ -83,13 +84,38 @@ func (i *Interaction) change(r Response, now time.Time) {
 		}
 		i.Status, i.HeldAt = StatusPending, time.Time{}
 	case ActionDelegate:
-		from := i.Request.Reviewers
-		if i.Delegation != nil {
-			from = i.Delegation.From
+		if len(i.Delegations) == 0 {
+			i.Named = i.Request.Reviewers
 		}
-		i.Delegation = &Delegation{By: r.Reviewer.ID, To: slices.Clone(r.To), Until: r.Until.UTC(), From: from}
-		i.Request.Reviewers = slices.Clone(r.To)
+		i.Delegations = append(slices.Clone(i.Delegations), Delegation{By: r.Reviewer.ID, To: slices.Clone(r.To), Until: r.Until.UTC()})
+		i.seat()
 	}
+}
+
+// seat works out who may answer now: those who are named, but for those who delegated, and those to whom they did.
+func (i *Interaction) seat() {
+	i.Request.Reviewers = i.Named
+	if len(i.Delegations) == 0 {
+		i.Named = nil
+		return
+	}
+	seated := slices.Clone(i.Named)
+	for _, d := range i.Delegations {
+		seated = slices.DeleteFunc(seated, func(who string) bool { return who == string(d.By) })
+	}
+	for _, d := range i.Delegations {
+		for _, who := range d.To {
+			if !slices.Contains(seated, who) {
+				seated = append(seated, who)
+			}
+		}
+	}
+	i.Request.Reviewers = seated
+}
+
+// delegated reports whether someone has handed on their seat, and so may not answer.
+func (i Interaction) delegated(who PrincipalID) bool {
+	return who != "" && slices.ContainsFunc(i.Delegations, func(d Delegation) bool { return d.By == who })
 }
 
 // Changes reports whether the action keeps the interaction going, and what it does to it.
@@ -127,7 +153,8 @@ func (i *Interaction) Tick(now time.Time) []ChangeKind {
 	var done []ChangeKind
 	due := func(at time.Time) bool { return i.Status == StatusPending && !at.IsZero() && !now.Before(at) }
 	if due(i.delegationEnds()) {
-		i.Request.Reviewers, i.Delegation = i.Delegation.From, nil
+		i.Delegations = slices.DeleteFunc(slices.Clone(i.Delegations), func(d Delegation) bool { return due(d.Until) })
+		i.seat()
 		done = append(done, ChangeUndelegated)
 	}
 	escalated := false
@@ -150,11 +177,14 @@ func (i *Interaction) Tick(now time.Time) []ChangeKind {
 	return done
 }
 
-func (i Interaction) delegationEnds() time.Time {
-	if i.Delegation == nil {
-		return time.Time{}
+// delegationEnds is when the first of the delegations ends.
+func (i Interaction) delegationEnds() (first time.Time) {
+	for _, d := range i.Delegations {
+		if !d.Until.IsZero() && (first.IsZero() || d.Until.Before(first)) {
+			first = d.Until
+		}
 	}
-	return i.Delegation.Until
+	return first
 }
 
 func (i Interaction) escalatesAt() time.Time {
@@ -167,21 +197,22 @@ func (i Interaction) escalatesAt() time.Time {
 
 // escalate asks more people. Where anybody may answer already, naming some would narrow it.
 func (i *Interaction) escalate(to []string) {
-	lists := []*[]string{&i.Request.Reviewers}
-	if i.Delegation != nil {
-		lists = append(lists, &i.Delegation.From)
+	named := &i.Request.Reviewers
+	if len(i.Delegations) > 0 {
+		named = &i.Named
 	}
-	for _, list := range lists {
-		if len(*list) == 0 {
-			continue
+	if len(*named) == 0 {
+		return
+	}
+	all := slices.Clone(*named)
+	for _, who := range to {
+		if !slices.Contains(all, who) {
+			all = append(all, who)
 		}
-		all := slices.Clone(*list)
-		for _, who := range to {
-			if !slices.Contains(all, who) {
-				all = append(all, who)
-			}
-		}
-		*list = all
+	}
+	*named = all
+	if len(i.Delegations) > 0 {
+		i.seat()
 	}
 }
 
@@ -199,22 +230,29 @@ func (i Interaction) remindsAt() time.Time {
 	return i.Request.CreatedAt.Add(after)
 }
 
-// EntitledBy reports whether the n-th of the responses came from someone who is among the reviewers, or to whom one of
-// them delegated before.
-func EntitledBy(reviewers []string, responses []Response, n int) bool {
-	if Entitled(reviewers, responses[n].Reviewer) {
-		return true
+// SeatOf tells for whom the n-th of the responses speaks under these reviewers: for its sender, who is among them, or for
+// one of them who delegated to its sender before. ok is false for a stranger.
+func SeatOf(reviewers []string, responses []Response, n int) (seat PrincipalID, ok bool) {
+	r := responses[n]
+	if Entitled(reviewers, r.Reviewer) {
+		return r.Reviewer.ID, true
 	}
 	for k := n - 1; k >= 0; k-- {
 		d := responses[k]
-		if d.Action != ActionDelegate || !d.Until.IsZero() && !responses[n].RespondedAt.IsZero() && !responses[n].RespondedAt.Before(d.Until) {
-			continue
-		}
-		if len(d.To) > 0 && Entitled(d.To, responses[n].Reviewer) && EntitledBy(reviewers, responses, k) {
-			return true
+		over := !d.Until.IsZero() && !r.RespondedAt.IsZero() && !r.RespondedAt.Before(d.Until)
+		if d.Action == ActionDelegate && !over && len(d.To) > 0 && Entitled(d.To, r.Reviewer) && Entitled(reviewers, d.Reviewer) {
+			return d.Reviewer.ID, true
 		}
 	}
-	return false
+	return "", false
+}
+
+// named are the reviewers whose seats there are.
+func (i Interaction) named() []string {
+	if len(i.Delegations) > 0 {
+		return i.Named
+	}
+	return i.Request.Reviewers
 }
 
 // checkStanding checks an action that every interaction takes.
@@ -225,21 +263,27 @@ func (i Interaction) checkStanding(r Response) error {
 			return refuse(CodeInvalid, "action", "resume goes on with a call that is held, and this one is not")
 		}
 	case ActionDelegate:
-		return i.Request.checkDelegate(r)
+		return i.checkDelegate(r)
 	}
 	return nil
 }
 
-func (r Request) checkDelegate(resp Response) error {
+func (i Interaction) checkDelegate(resp Response) error {
 	if err := CheckReviewers("to", resp.To); err != nil {
 		return err
 	}
-	group := slices.ContainsFunc(resp.To, func(s string) bool { return strings.HasPrefix(s, groupPrefix) })
+	r := i.Request
 	switch {
 	case len(resp.To) == 0:
 		return refuse(CodeInvalid, "to", "is missing: name who is asked instead, people or group:NAME")
-	case !group && len(resp.To) < r.QuorumNeeded():
-		return refuse(CodeInvalid, "to", "names %d, and %d approvals are needed", len(resp.To), r.QuorumNeeded())
+	case slices.Contains(resp.To, string(resp.Reviewer.ID)):
+		return refuse(CodeInvalid, "to", "names you; name others")
+	case len(i.Delegations) > 0 && !Entitled(i.Named, resp.Reviewer):
+		return refuse(CodeNotEntitled, "reviewer", "you are asked instead of another, who alone may ask somebody else")
+	case len(i.named()) == 0 && r.QuorumNeeded() > 1:
+		return refuse(CodeInvalid, "action", "anybody may answer this, so there is no seat to hand on")
+	case len(i.Delegations) >= MaxReviewers:
+		return refuse(CodeTooLarge, "action", "it was delegated %d times, which is all that is taken", MaxReviewers)
 	case r.ExcludeRequester && len(resp.To) == 1 && resp.To[0] == string(r.Requester):
 		return refuse(CodeInvalid, "to", "%s requested this, and someone else must answer it", quote(resp.To[0]))
 	case resp.Reviewer.ID == "":

@@ -1,6 +1,7 @@
 package interaction_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -46,26 +47,62 @@ func TestAHeldCallsClocksStand(t *testing.T) {
 
 func TestDelegation(t *testing.T) {
 	t.Parallel()
-	i := approval(func(r *interaction.Request) { r.Reviewers = []string{"ada"} })
-	d := delegates("ada", "bo", "group:ops")
+	i := approval(func(r *interaction.Request) { r.Reviewers = []string{"ada", "group:ops"} })
+	d := delegates("ada", "bo")
 	d.Until = t0.Add(time.Hour)
 	mustApply(t, &i, d, t0)
-	wantError(t, i.Check(says("ada", interaction.ActionApprove), t0), interaction.CodeNotEntitled, "reviewer", "asked are \"bo, group:ops\"")
+	wantError(t, i.Check(says("ada", interaction.ActionApprove), t0), interaction.CodeNotEntitled, "reviewer", "asked are \"group:ops, bo\"")
+	wantError(t, i.Check(delegates("bo", "cy"), t0), interaction.CodeNotEntitled, "reviewer", "asked instead of another")
 	wantError(t, i.Check(says("bo", interaction.ActionApprove), t0), "", "", "")
-	mustApply(t, &i, delegates("bo", "cy"), t0) // goes further, and comes back to ada
-	if done := i.Tick(t0.Add(time.Hour)); len(done) > 0 {
-		t.Errorf("a delegation without an end ended: %v", done)
-	}
-	d = delegates("cy", "dan")
-	d.Until = t0.Add(2 * time.Hour)
-	mustApply(t, &i, d, t0)
+	eve := says("eve", interaction.ActionReject)
+	eve.Reviewer = person("eve", "ops")
+	wantError(t, i.Check(eve, t0), "", "", "")
+	hand := delegates("eve", "dan")
+	hand.Reviewer, hand.Until = eve.Reviewer, t0.Add(2*time.Hour)
+	mustApply(t, &i, hand, t0)
+	wantError(t, i.Check(eve, t0), interaction.CodeNotEntitled, "reviewer", "delegated this")
 	if at := i.NextAt(); !at.Equal(d.Until) {
 		t.Errorf("next at %s", at)
 	}
-	if done := i.Tick(t0.Add(2 * time.Hour)); !slices.Equal(done, []interaction.ChangeKind{interaction.ChangeUndelegated}) || !slices.Equal(i.Request.Reviewers, []string{"ada"}) {
-		t.Errorf("after its end: %v, asked are %v", done, i.Request.Reviewers)
+	if done := i.Tick(t0.Add(time.Hour)); !slices.Equal(done, []interaction.ChangeKind{interaction.ChangeUndelegated}) ||
+		!slices.Equal(i.Request.Reviewers, []string{"ada", "group:ops", "dan"}) {
+		t.Errorf("after the first's end: %v, asked are %v", done, i.Request.Reviewers)
+	}
+	i.Tick(t0.Add(2 * time.Hour))
+	if !slices.Equal(i.Request.Reviewers, []string{"ada", "group:ops"}) || len(i.Delegations) > 0 || i.Named != nil {
+		t.Errorf("after the last's end: %v, %v, %v", i.Request.Reviewers, i.Delegations, i.Named)
 	}
 	mustApply(t, &i, says("ada", interaction.ActionApprove), t0)
+}
+
+func TestADelegationHandsOnOneSeat(t *testing.T) {
+	t.Parallel()
+	two := func(r *interaction.Request) { r.Reviewers, r.Quorum = []string{"ada", "bo"}, 2 }
+	i := approval(two)
+	mustApply(t, &i, delegates("ada", "cy", "dan"), t0)
+	mustApply(t, &i, says("cy", interaction.ActionApprove), t0)
+	if out := mustApply(t, &i, says("dan", interaction.ActionApprove), t0); out != nil || i.Approvals() != 1 {
+		t.Fatalf("two who speak for one count as %d", i.Approvals())
+	}
+	if out := mustApply(t, &i, says("bo", interaction.ActionApprove), t0); out == nil {
+		t.Error("one seat's delegate and the other reviewer are not two")
+	}
+	veto := approval(two)
+	mustApply(t, &veto, delegates("ada", "cy"), t0)
+	if out := mustApply(t, &veto, says("bo", interaction.ActionReject), t0); out == nil {
+		t.Error("the other reviewer has no veto any more")
+	}
+	over := approval(two)
+	d := delegates("ada", "cy")
+	d.Until = t0.Add(time.Hour)
+	mustApply(t, &over, d, t0)
+	said := says("cy", interaction.ActionApprove)
+	said.RespondedAt = t0
+	mustApply(t, &over, said, t0)
+	over.Tick(t0.Add(time.Hour))
+	if over.Approvals() != 1 {
+		t.Errorf("what a delegate said in time counts %d times", over.Approvals())
+	}
 }
 
 func TestDelegationsThatAreRefused(t *testing.T) {
@@ -85,27 +122,34 @@ func TestDelegationsThatAreRefused(t *testing.T) {
 		field  string
 		text   string
 	}{
-		"nobody":                 {nil, delegates("bo"), interaction.CodeInvalid, "to", "is missing"},
-		"an empty name":          {nil, delegates("bo", "cy", ""), interaction.CodeInvalid, "to[1]", "names nobody"},
-		"an empty group":         {nil, delegates("bo", "group:"), interaction.CodeInvalid, "to[0]", "names nobody"},
-		"a hidden character":     {nil, delegates("bo", "c\u200by"), interaction.CodeInvalid, "to[0]", "names nobody"},
-		"twice the same":         {nil, delegates("bo", "cy", "cy"), interaction.CodeInvalid, "to[1]", "comes twice"},
-		"too many":               {nil, delegates("bo", make([]string, interaction.MaxReviewers+1)...), interaction.CodeInvalid, "to", "at most"},
-		"too few for the quorum": {two, delegates("bo", "cy"), interaction.CodeInvalid, "to", "2 approvals are needed"},
-		"the requester":          {fourEyes, delegates("bo", "ada"), interaction.CodeInvalid, "to", "someone else must answer"},
-		"by nobody":              {nil, delegates("", "cy"), interaction.CodeNotEntitled, "reviewer.id", "say who delegates"},
-		"until yesterday":        {nil, past, interaction.CodeInvalid, "until", "is over"},
-		"to with an approval":    {nil, stray, interaction.CodeInvalid, "to", "does not go with approve"},
-		"until with a pause":     {nil, late, interaction.CodeInvalid, "until", "does not go with pause"},
+		"nobody":              {nil, delegates("bo"), interaction.CodeInvalid, "to", "is missing"},
+		"an empty name":       {nil, delegates("bo", "cy", ""), interaction.CodeInvalid, "to[1]", "names nobody"},
+		"an empty group":      {nil, delegates("bo", "group:"), interaction.CodeInvalid, "to[0]", "names nobody"},
+		"a hidden character":  {nil, delegates("bo", "c\u200by"), interaction.CodeInvalid, "to[0]", "names nobody"},
+		"twice the same":      {nil, delegates("bo", "cy", "cy"), interaction.CodeInvalid, "to[1]", "comes twice"},
+		"too many":            {nil, delegates("bo", make([]string, interaction.MaxReviewers+1)...), interaction.CodeInvalid, "to", "at most"},
+		"no seat":             {two, delegates("bo", "cy"), interaction.CodeInvalid, "action", "no seat to hand on"},
+		"oneself":             {nil, delegates("bo", "cy", "bo"), interaction.CodeInvalid, "to", "names you"},
+		"the requester":       {fourEyes, delegates("bo", "ada"), interaction.CodeInvalid, "to", "someone else must answer"},
+		"by nobody":           {nil, delegates("", "cy"), interaction.CodeNotEntitled, "reviewer.id", "say who delegates"},
+		"until yesterday":     {nil, past, interaction.CodeInvalid, "until", "is over"},
+		"to with an approval": {nil, stray, interaction.CodeInvalid, "to", "does not go with approve"},
+		"until with a pause":  {nil, late, interaction.CodeInvalid, "until", "does not go with pause"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			wantError(t, approval(tt.change).Check(tt.r, t0), tt.code, tt.field, tt.text)
 		})
 	}
-	if err := approval(two).Check(delegates("bo", "group:ops"), t0); err != nil {
-		t.Errorf("a group may be enough for a quorum: %v", err)
+	many := approval(func(r *interaction.Request) { r.Reviewers = []string{"group:ops"} })
+	for n := range interaction.MaxReviewers {
+		d := delegates("", "cy")
+		d.Reviewer = person(fmt.Sprint("r", n), "ops")
+		mustApply(t, &many, d, t0)
 	}
+	last := delegates("", "cy")
+	last.Reviewer = person("bo", "ops")
+	wantError(t, many.Check(last, t0), interaction.CodeTooLarge, "action", "which is all that is taken")
 }
 
 func TestEscalationAsksMorePeople(t *testing.T) {
@@ -117,15 +161,15 @@ func TestEscalationAsksMorePeople(t *testing.T) {
 	if done := i.Tick(t0.Add(time.Hour)); !slices.Equal(done, []interaction.ChangeKind{interaction.ChangeEscalated}) {
 		t.Errorf("after an hour: %v", done)
 	}
-	if !slices.Equal(i.Request.Reviewers, []string{"cy", "bo", "ada"}) {
+	if !slices.Equal(i.Request.Reviewers, []string{"bo", "cy"}) {
 		t.Errorf("asked are %v", i.Request.Reviewers)
 	}
 	if at := i.NextAt(); !at.Equal(t0.Add(2 * time.Hour)) {
 		t.Errorf("the next rung is at %s", at)
 	}
 	i.Tick(t0.Add(3 * time.Hour))
-	if got := i.Delegation.From; !slices.Equal(got, []string{"ada", "bo", "group:ops"}) {
-		t.Errorf("behind the delegation stand %v", got)
+	if !slices.Equal(i.Named, []string{"ada", "bo", "group:ops"}) {
+		t.Errorf("behind the delegation stand %v", i.Named)
 	}
 	open := approval(func(r *interaction.Request) { r.Escalate = ladder })
 	if open.Tick(t0.Add(5 * time.Hour)); len(open.Request.Reviewers) > 0 || open.Request.Escalation != 2 {
@@ -154,26 +198,28 @@ func TestRemindersBackOffAndEnd(t *testing.T) {
 	}
 }
 
-func TestWhoIsEntitledByDelegation(t *testing.T) {
+func TestForWhomSomeoneSpeaks(t *testing.T) {
 	t.Parallel()
-	until := delegates("cy", "dan")
+	until := delegates("ada", "dan")
 	until.Until = t0.Add(time.Hour)
 	at := func(r interaction.Response, when time.Time) interaction.Response { r.RespondedAt = when; return r }
 	for name, tt := range map[string]struct {
 		responses []interaction.Response
-		want      bool
+		seat      interaction.PrincipalID
 	}{
-		"named":                   {[]interaction.Response{says("ada", "approve")}, true},
-		"a stranger":              {[]interaction.Response{says("bo", "approve")}, false},
-		"delegated":               {[]interaction.Response{delegates("ada", "bo"), says("bo", "approve")}, true},
-		"delegated on":            {[]interaction.Response{delegates("ada", "bo"), delegates("bo", "cy"), says("cy", "approve")}, true},
-		"delegated by a stranger": {[]interaction.Response{delegates("bo", "cy"), says("cy", "approve")}, false},
-		"to another":              {[]interaction.Response{delegates("ada", "bo"), says("cy", "approve")}, false},
-		"in time":                 {[]interaction.Response{delegates("ada", "cy"), until, at(says("dan", "approve"), t0)}, true},
-		"too late":                {[]interaction.Response{delegates("ada", "cy"), until, at(says("dan", "approve"), t0.Add(time.Hour))}, false},
+		"named":                       {[]interaction.Response{says("ada", "approve")}, "ada"},
+		"a stranger":                  {[]interaction.Response{says("bo", "approve")}, ""},
+		"a delegate":                  {[]interaction.Response{delegates("ada", "bo"), says("bo", "approve")}, "ada"},
+		"a delegate's delegate":       {[]interaction.Response{delegates("ada", "bo"), delegates("bo", "cy"), says("cy", "approve")}, ""},
+		"a delegate who asks himself": {[]interaction.Response{until, delegates("dan", "dan"), at(says("dan", "approve"), t0.Add(time.Hour))}, ""},
+		"delegated by a stranger":     {[]interaction.Response{delegates("bo", "cy"), says("cy", "approve")}, ""},
+		"to another":                  {[]interaction.Response{delegates("ada", "bo"), says("cy", "approve")}, ""},
+		"in time":                     {[]interaction.Response{until, at(says("dan", "approve"), t0)}, "ada"},
+		"too late":                    {[]interaction.Response{until, at(says("dan", "approve"), t0.Add(time.Hour))}, ""},
 	} {
-		if got := interaction.EntitledBy([]string{"ada"}, tt.responses, len(tt.responses)-1); got != tt.want {
-			t.Errorf("%s: %t", name, got)
+		seat, ok := interaction.SeatOf([]string{"ada"}, tt.responses, len(tt.responses)-1)
+		if seat != tt.seat || ok != (tt.seat != "") {
+			t.Errorf("%s: %q, %t", name, seat, ok)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (i Interaction) Check(r Response, _ time.Time) error {
 // accept checks r and returns it as it will be kept. The order of the checks makes the first complaint the one
 // that helps most: someone who answers too late is told so, not that a field is missing.
 func (i Interaction) accept(r Response) (Response, error) {
-	for _, check := range []func(Response) error{checkSize, i.checkOpen, i.checkAddress, i.Request.checkEntitled} {
+	for _, check := range []func(Response) error{checkSize, i.checkOpen, i.checkAddress, i.checkSeat, i.Request.checkEntitled} {
 		if err := check(r); err != nil {
 			return r, err
 		}
@@ -101,6 +101,14 @@ func (i Interaction) checkAddress(r Response) error {
 	}
 	if !r.RespondedAt.IsZero() && !req.ExpiresAt.IsZero() && !r.RespondedAt.Before(req.ExpiresAt) {
 		return refuse(CodeExpired, "", "answered at %s, after the deadline %s", stamp(r.RespondedAt), stamp(req.ExpiresAt))
+	}
+	return nil
+}
+
+// checkSeat refuses who has handed on their seat.
+func (i Interaction) checkSeat(r Response) error {
+	if i.delegated(r.Reviewer.ID) {
+		return refuse(CodeNotEntitled, "reviewer", "%s delegated this; asked are %s", quote(string(r.Reviewer.ID)), quote(strings.Join(i.Request.Reviewers, ", ")))
 	}
 	return nil
 }

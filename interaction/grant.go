@@ -28,8 +28,11 @@ func (g GrantScope) rank() int {
 	}
 }
 
-// MaxGrantPatterns bounds the rules of one grant.
-const MaxGrantPatterns = 20
+// Bounds of one grant: its rules, and the bytes of each.
+const (
+	MaxGrantPatterns = 20
+	MaxPatternBytes  = 2 << 10
+)
 
 // Grant is an answer that is to hold for later calls too: with an approval "always allow", with a rejection "always
 // reject". Patterns are rules of the permission language, such as bash(npm test:*); with none, those that the request
@@ -69,6 +72,8 @@ func (r Request) checkGrant(resp Response) error {
 	for n, p := range g.Patterns {
 		if at := fmt.Sprintf("grant.patterns[%d]", n); strings.TrimSpace(p) == "" {
 			return refuse(CodeInvalid, at, "is empty: write a rule such as bash(npm test:*)")
+		} else if len(p) > MaxPatternBytes {
+			return refuse(CodeTooLarge, at, "has %d bytes; at most %d are taken", len(p), MaxPatternBytes)
 		} else if slices.Contains(g.Patterns[:n], p) {
 			return refuse(CodeInvalid, at, "%s comes twice", quote(p))
 		}
@@ -85,7 +90,7 @@ func orNone(g GrantScope) GrantScope {
 
 // Grants returns what the answers leave behind, with who gave it: nothing unless as many people as had to decide gave
 // the same. A rejection needs one.
-func (out Outcome) Grants(quorum int) (g Grant, by []PrincipalID, ok bool) {
+func (out Outcome) Grants(quorum int) (g Grant, by []Principal, ok bool) {
 	if out.Status != StatusAnswered || out.Action != ActionApprove && out.Action != ActionReject || len(out.Responses) == 0 {
 		return g, nil, false
 	}
@@ -102,8 +107,8 @@ func (out Outcome) Grants(quorum int) (g Grant, by []PrincipalID, ok bool) {
 	}
 	for _, r := range out.Responses {
 		given, err := json.Marshal(r.Grant)
-		if err == nil && r.Action == out.Action && string(given) == string(want) && !slices.Contains(by, r.Reviewer.ID) {
-			by = append(by, r.Reviewer.ID)
+		if err == nil && r.Action == out.Action && string(given) == string(want) && !slices.ContainsFunc(by, func(p Principal) bool { return p.ID == r.Reviewer.ID }) {
+			by = append(by, r.Reviewer)
 		}
 	}
 	return *last.Grant, by, len(by) >= max(quorum, 1)

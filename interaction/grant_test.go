@@ -2,6 +2,7 @@ package interaction_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +43,7 @@ func TestGrantsThatAreRefused(t *testing.T) {
 		"the scope none":           {user, grants("ada", interaction.ActionApprove, with(func(g *interaction.Grant) { g.Scope = "none" })), interaction.CodeInvalid, "grant.scope", "use session or user"},
 		"too many patterns":        {user, grants("ada", interaction.ActionApprove, with(func(g *interaction.Grant) { g.Patterns = make([]string, 21) })), interaction.CodeInvalid, "grant.patterns", "at most 20"},
 		"an empty pattern":         {user, grants("ada", interaction.ActionApprove, with(func(g *interaction.Grant) { g.Patterns = []string{" "} })), interaction.CodeInvalid, "grant.patterns[0]", "is empty"},
+		"a pattern too long":       {user, grants("ada", interaction.ActionApprove, with(func(g *interaction.Grant) { g.Patterns = []string{strings.Repeat("a", 2049)} })), interaction.CodeTooLarge, "grant.patterns[0]", "at most 2048"},
 		"a pattern twice":          {user, grants("ada", interaction.ActionApprove, with(func(g *interaction.Grant) { g.Patterns = []string{"a", "a"} })), interaction.CodeInvalid, "grant.patterns[1]", "comes twice"},
 		"fewer than no uses":       {user, grants("ada", interaction.ActionApprove, with(func(g *interaction.Grant) { g.MaxUses = -1 })), interaction.CodeInvalid, "grant.max_uses", "-1"},
 		"a rejection with uses":    {user, grants("ada", interaction.ActionReject, with(func(g *interaction.Grant) { g.MaxUses = 1 })), interaction.CodeInvalid, "grant.max_uses", "1"},
@@ -77,7 +79,11 @@ func TestWhatAnswersLeaveBehind(t *testing.T) {
 		"an answer of another kind": {interaction.ActionSkip, []interaction.Response{grants("ada", interaction.ActionSkip, a)}, 1, nil},
 	} {
 		out := interaction.Outcome{Status: interaction.StatusAnswered, Action: tt.action, Responses: tt.responses}
-		_, by, ok := out.Grants(tt.quorum)
+		_, givers, ok := out.Grants(tt.quorum)
+		var by []interaction.PrincipalID
+		for _, p := range givers {
+			by = append(by, p.ID)
+		}
 		if ok != (tt.by != nil) || ok && !slices.Equal(by, tt.by) {
 			t.Errorf("%s: %v, %v", name, by, ok)
 		}

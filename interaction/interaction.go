@@ -12,8 +12,10 @@ type Interaction struct {
 	ClosedAt  time.Time  `json:"closed_at,omitzero"`
 	HeldAt    time.Time  `json:"held_at,omitzero"` // since when it is held
 	// HeldFor is how long it was held before: reminders and escalations are later by that, as the deadline is.
-	HeldFor    time.Duration `json:"held_for,omitempty"`
-	Delegation *Delegation   `json:"delegation,omitempty"`
+	HeldFor time.Duration `json:"held_for,omitempty"`
+	// Delegations are those in force, each of one reviewer's seat; Named are the reviewers then, seats handed on or not.
+	Delegations []Delegation `json:"delegations,omitempty"`
+	Named       []string     `json:"named,omitempty"`
 	// SubmittedAt is when an answer was accepted that has not been carried out yet. It belongs to the stored
 	// projection alone.
 	SubmittedAt time.Time `json:"submitted_at,omitzero"`

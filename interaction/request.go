@@ -128,9 +128,9 @@ type Request struct {
 	MaxGrant         GrantScope        `json:"max_grant,omitempty"` // the widest grant that an answer may leave
 	Digest           string            `json:"digest,omitempty"`
 	ToolDigest       string            `json:"tool_digest,omitempty"` // of the tool as it was when the call was shown
-	Base             string            `json:"base,omitempty"`      // hash of what an edit is based on, "" where there is nothing
-	Reviewers        []string          `json:"reviewers,omitempty"` // people and groups who may answer now; none means anybody
-	Quorum           int               `json:"quorum,omitempty"`    // distinct approvers needed; 0 means 1
+	Base             string            `json:"base,omitempty"`        // hash of what an edit is based on, "" where there is nothing
+	Reviewers        []string          `json:"reviewers,omitempty"`   // people and groups who may answer now; none means anybody
+	Quorum           int               `json:"quorum,omitempty"`      // distinct approvers needed; 0 means 1
 	ExcludeRequester bool              `json:"exclude_requester,omitempty"`
 	Requester        PrincipalID       `json:"requester,omitempty"`
 	AgentPath        []string          `json:"agent_path,omitempty"`

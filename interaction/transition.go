@@ -103,15 +103,21 @@ func (i *Interaction) end(s Status, a Action, reason string, now time.Time) *Out
 	}
 }
 
-// Approvals counts the distinct principals who have approved so far.
+// Approvals counts the distinct principals who have approved so far. Two who speak for one reviewer, who delegated to
+// both, count once.
 func (i Interaction) Approvals() int { return len(i.approvers()) }
 
 func (i Interaction) approvers() []PrincipalID {
-	var ids []PrincipalID
-	for _, r := range i.Responses {
-		if r.Action == ActionApprove && !slices.Contains(ids, r.Reviewer.ID) {
-			ids = append(ids, r.Reviewer.ID)
+	var ids, seats []PrincipalID
+	for n, r := range i.Responses {
+		if r.Action != ActionApprove || slices.Contains(ids, r.Reviewer.ID) {
+			continue
 		}
+		seat, ok := SeatOf(i.named(), i.Responses, n)
+		if !ok || slices.Contains(seats, seat) {
+			continue
+		}
+		ids, seats = append(ids, r.Reviewer.ID), append(seats, seat)
 	}
 	return ids
 }

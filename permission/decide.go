@@ -282,7 +282,7 @@ func (e *evaluation) weigh(o *outcome, asks []*compiled) {
 				narrowest = r.rule.Approval.MaxGrant
 			}
 		}
-		if grant := e.grant(o.subject, narrowest); grant != nil {
+		if grant := e.grant(o.subject, narrowest, asks); grant != nil {
 			o.decide(Allow, grant, "a stored grant satisfies the ask rule "+asks[0].rule.Pattern)
 			return
 		}
@@ -290,7 +290,7 @@ func (e *evaluation) weigh(o *outcome, asks []*compiled) {
 		o.matched, o.final = asks, narrowest.rank() == 0
 		return
 	}
-	if grant := e.grant(o.subject, GrantUser); grant != nil {
+	if grant := e.grant(o.subject, GrantUser, nil); grant != nil {
 		o.decide(Allow, grant, "a stored grant allows it")
 		return
 	}
@@ -305,13 +305,15 @@ func (e *evaluation) weigh(o *outcome, asks []*compiled) {
 	}
 }
 
-// grant finds a stored allow for the subject, no wider than the scope.
-func (e *evaluation) grant(s subject, widest GrantScope) (found *compiled) {
+// grant finds a stored allow for the subject, no wider than the scope, whose givers
+// could have approved every ask.
+func (e *evaluation) grant(s subject, widest GrantScope, asks []*compiled) (found *compiled) {
 	e.set.about(s.by()).allows(s, func(r *compiled) bool {
 		if !r.rule.Source.Layer.stored() || widest.rank() == 0 || widest.rank() == 1 && r.rule.SessionID == "" {
 			return true
 		}
-		if e.permits(s, r) {
+		enough := !slices.ContainsFunc(asks, func(a *compiled) bool { return !r.rule.meets(a.rule.Approval) })
+		if enough && e.permits(s, r) {
 			found = r
 		}
 		return found == nil

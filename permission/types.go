@@ -3,6 +3,7 @@ package permission
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -192,14 +193,46 @@ type Rule struct {
 	// MaxUses ends an allow once Uses has reached it; 0 means no bound. Whoever
 	// stores the rule counts: one use is one call that ran, however many of its
 	// parts the rule covered.
-	MaxUses       int       `json:"max_uses,omitempty"`
-	Uses          int       `json:"uses,omitempty"`
-	Approval      Approval  `json:"approval,omitzero"`
-	Risk          Risk      `json:"risk,omitempty"`
-	GrantedBy     string    `json:"granted_by,omitempty"`
+	MaxUses   int      `json:"max_uses,omitempty"`
+	Uses      int      `json:"uses,omitempty"`
+	Approval  Approval `json:"approval,omitzero"`
+	Risk      Risk     `json:"risk,omitempty"`
+	GrantedBy string   `json:"granted_by,omitempty"`
+	// Givers are those whose answers left a grant behind. An ask is satisfied by it
+	// only if they could have approved what it asks. A grant without any is the word
+	// of who may write rules.
+	Givers        []Giver   `json:"givers,omitempty"`
 	InteractionID string    `json:"interaction_id,omitempty"`
 	Note          string    `json:"note,omitempty"`
 	CreatedAt     time.Time `json:"created_at,omitzero"`
+}
+
+// Giver is one of those who gave a grant.
+type Giver struct {
+	ID     string   `json:"id"`
+	Groups []string `json:"groups,omitempty"`
+}
+
+// meets reports whether those who gave a grant could have approved what is asked.
+func (r Rule) meets(a Approval) bool {
+	if len(r.Givers) == 0 {
+		return true
+	}
+	asked := a.Reviewers
+	for _, rung := range a.Escalate {
+		if len(asked) > 0 {
+			asked = slices.Concat(asked, rung.To)
+		}
+	}
+	var counted []string
+	for _, g := range r.Givers {
+		listed := len(asked) == 0 || slices.Contains(asked, g.ID) ||
+			slices.ContainsFunc(g.Groups, func(group string) bool { return slices.Contains(asked, "group:"+group) })
+		if listed && g.ID != "" && !slices.Contains(counted, g.ID) && !(a.ExcludeRequester && g.ID == r.UserID) {
+			counted = append(counted, g.ID)
+		}
+	}
+	return len(counted) >= max(a.Quorum, 1)
 }
 
 // Kind says what a tool's resource is and so how its patterns are read.

@@ -18,6 +18,8 @@ type gate struct {
 	// released: a rule decides the call now, so it goes on without an answer.
 	released bool
 	changes  int // since it was opened
+	// passed: a rule would have released it while it was held.
+	passed bool
 }
 
 // open makes an interaction known, and applies the answers that came before it was.
@@ -164,6 +166,9 @@ func (r *agentRun) changed(ctx workflow.Context, g *gate, kind interaction.Chang
 	g.changes++
 	r.st.Changes = append(r.st.Changes, activities.Change{Key: fmt.Sprintf("%s-%d", g.it.Request.ID, g.changes),
 		Interaction: g.it.Request.ID, Kind: kind, Standing: g.it.Standing(), Response: by})
+	if kind == interaction.ChangeResumed && g.passed {
+		g.passed, r.rulesChanged = false, true
+	}
 	r.showDetails(ctx)
 	r.recordSoon(ctx)
 }

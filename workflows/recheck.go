@@ -48,6 +48,10 @@ func (r *agentRun) release(ctx workflow.Context, rel activities.Released) {
 	if g == nil {
 		return
 	}
+	if rel.Allowed && g.it.Status == interaction.StatusHeld { // a person holds it, and no rule lets it go
+		g.passed = true
+		return
+	}
 	if out, ok := g.it.Cancel(rel.Reason, workflow.Now(ctx)); ok {
 		g.released = true
 		r.decided(ctx, g, out)

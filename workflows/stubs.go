@@ -21,6 +21,8 @@ const (
 	// toolMargin is added to a tool's own limit, so that the tool's own message about it is what the model sees.
 	toolMargin         = 15 * time.Minute
 	defaultToolTimeout = activities.DefaultToolTimeout
+	// awaitTimeout is when waiting for an orphaned agent begins anew; it may take any time.
+	awaitTimeout = 24 * time.Hour
 )
 
 // patient goes on for as long as the store is away; a run never fails for that.
@@ -82,6 +84,13 @@ func (r *agentRun) callAgent(ctx workflow.Context, child activities.ChildRun) (r
 		TaskQueue: r.in.TaskQueue, Parent: &child.Parent}
 	err = workflow.ExecuteChildWorkflow(ctx, AgentRunName, in).Get(ctx, &res)
 	return res, err
+}
+
+// awaitAgent waits for the end of an agent's run that is nobody's child any more.
+func (r *agentRun) awaitAgent(ctx workflow.Context, child activities.ChildRun) error {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: r.in.TaskQueue, StartToCloseTimeout: awaitTimeout,
+		HeartbeatTimeout: heartbeatTimeout, WaitForCancellation: true, RetryPolicy: patient(), Summary: "agent " + clip(child.Agent, 60)})
+	return workflow.ExecuteActivity(ctx, activities.AwaitAgentName, activities.AwaitAgentInput{WorkflowID: RunWorkflowID(child.RunID)}).Get(ctx, nil)
 }
 
 func (r *agentRun) resolveAgent(ctx workflow.Context, in activities.ResolveAgentInput) error {

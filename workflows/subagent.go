@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"errors"
 	"slices"
 
 	"go.temporal.io/sdk/temporal"
@@ -18,6 +19,10 @@ func (c *call) agent(ctx workflow.Context, child activities.ChildRun) error {
 	}
 	r.children = append(r.children, child.RunID)
 	_, err := r.callAgent(ctx, child)
+	var lives *temporal.ChildWorkflowExecutionAlreadyStartedError
+	if errors.As(err, &lives) { // after a reset: the agent works on, and its end is waited for
+		err = r.awaitAgent(ctx, child)
+	}
 	r.children = slices.DeleteFunc(r.children, func(id interaction.RunID) bool { return id == child.RunID })
 	in := activities.ResolveAgentInput{RunID: r.in.RunID, CallID: c.plan.CallID, Child: child.RunID}
 	if err != nil && !temporal.IsCanceledError(err) {

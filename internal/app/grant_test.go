@@ -117,9 +117,9 @@ func TestAlwaysRejectDeniesFromThenOn(t *testing.T) {
 	t.Parallel()
 	model := echoes()
 	h := apptest.Start(t, apptest.WithModel(model))
-	run := h.BeginIn(t.Name()+"-one", "echo a\necho a b")
+	run := h.BeginIn(t.Name()+"-one", "echo a\necho  a")
 	h.Answer(h.Waits(run.RunID, 1)[0].ID, map[string]any{"action": "reject", "feedback": "never",
-		"grant": map[string]any{"scope": "user", "patterns": []string{"bash(echo:*)"}, "expires_at": time.Now().Add(time.Hour).UTC()}})
+		"grant": map[string]any{"scope": "user", "patterns": []string{"bash(echo a)"}, "expires_at": time.Now().Add(time.Hour).UTC()}})
 	h.Ended(run.RunID)
 	if told := model.ToolResults(); len(told) != 2 || told[1].ToolStatus != string(tool.StatusDenied) {
 		t.Errorf("the model got %+v", told)
@@ -138,4 +138,56 @@ func TestAnAskRuleKeepsGrantsNarrow(t *testing.T) {
 	if end := h.Ended(run.RunID); end.Status != "completed" {
 		t.Errorf("the run ended %s", end.Status)
 	}
+}
+
+func TestAGrantDoesNotSatisfyAStricterAsk(t *testing.T) {
+	t.Parallel()
+	done := &counter{}
+	h := apptest.Start(t, withEffect(apptest.Effect{Log: done.log}), apptest.WithModel(apptest.Turns(apptest.Calls("effect", `{"n":1}`), apptest.Calls("effect", `{"n":2}`))),
+		apptest.WithRules(`{match: "effect(n:1)", decision: ask, max_grant: user}`,
+			`{match: "effect(n:2)", decision: ask, reviewers: [alice, bob], quorum: 2, exclude_requester: true, max_grant: user}`))
+	run := h.Begin("go")
+	first := h.Waits(run.RunID, 1)[0].ID
+	h.Answer(first, by("requester", map[string]any{"action": "approve", "grant": map[string]any{"scope": "user", "patterns": []string{"effect"}}}))
+	h.Eventually("the second question", func() bool { p := h.Pending(run.RunID); return len(p) == 1 && p[0].ID != first })
+	h.Answer(h.Waits(run.RunID, 1)[0].ID, by("alice", map[string]any{"action": "skip"}))
+	h.Ended(run.RunID)
+	if rules := keptRules(h, ""); len(rules) != 1 || done.count() != 1 {
+		t.Errorf("kept was %+v, after %d effects", rules, done.count())
+	}
+}
+
+func TestAnAnswerTakesNoStricterRulesPlace(t *testing.T) {
+	t.Parallel()
+	h := apptest.Start(t, withEffect(apptest.Effect{}), apptest.WithModel(echoes()))
+	forbid := permission.Rule{ID: "for-good", Effect: permission.Deny, Pattern: "effect", UserID: "requester", GrantedBy: "admin",
+		Source: permission.Source{Layer: permission.LayerUser}, CreatedAt: time.Now().UTC()}
+	if err := h.Store().SaveRule(context.Background(), forbid); err != nil {
+		t.Fatal(err)
+	}
+	soon := time.Now().Add(time.Minute).UTC()
+	for _, patterns := range [][]string{{"effect"}, {"*"}, {"bash"}} {
+		run := h.BeginIn("", "echo "+patterns[0])
+		h.Answer(h.Waits(run.RunID, 1)[0].ID, map[string]any{"action": "reject", "grant": map[string]any{"scope": "user", "patterns": patterns, "expires_at": soon}})
+		h.Ended(run.RunID)
+		if types := h.EventTypes(run.RunID); !strings.Contains(types, "error") {
+			t.Errorf("%v: the record does not say that it was not kept: %s", patterns, types)
+		}
+	}
+	if rules := keptRules(h, ""); len(rules) != 1 || rules[0].ID != "for-good" {
+		t.Errorf("kept is %+v", rules)
+	}
+}
+
+func TestASessionIsItsUsers(t *testing.T) {
+	t.Parallel()
+	h := apptest.Start(t, apptest.WithModel(apptest.Turns()))
+	run := h.Begin("a secret")
+	h.Ended(run.RunID)
+	code, body := h.HTTP("POST", "/v1/runs", map[string]string{"agent": "tester", "input": "what did they say?", "user_id": "other", "session_id": string(run.SessionID)})
+	if code != http.StatusForbidden || strings.Contains(string(body), "requester") {
+		t.Errorf("another's session: %d %s", code, body)
+	}
+	again := h.BeginIn(string(run.SessionID), "go on")
+	h.Ended(again.RunID)
 }

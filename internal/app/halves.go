@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -56,10 +57,12 @@ func (a *App) startWorker() error {
 	acts.Tell = func(ctx context.Context, workflowID string) error {
 		return a.client.SignalWorkflow(ctx, workflowID, "", workflows.MessageRecheck, struct{}{})
 	}
+	acts.Await = a.awaitWorkflow
 	for name, fn := range map[string]any{activities.StartRunName: acts.StartRun, activities.CallModelName: acts.CallModel,
 		activities.RunToolName: acts.RunTool, activities.ResolveCallName: acts.ResolveCall,
 		activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record,
-		activities.RecheckName: acts.Recheck, activities.ResolveAgentName: acts.ResolveAgent} {
+		activities.RecheckName: acts.Recheck, activities.ResolveAgentName: acts.ResolveAgent,
+		activities.AwaitAgentName: acts.AwaitAgent} {
 		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}
 	if err := w.Start(); err != nil {
@@ -68,6 +71,16 @@ func (a *App) startWorker() error {
 	a.worker = w
 	a.closing(func() error { a.StopWorker(); return nil })
 	return nil
+}
+
+// awaitWorkflow returns when a workflow has ended. How it ended is in its record.
+func (a *App) awaitWorkflow(ctx context.Context, id string) error {
+	err := a.client.GetWorkflow(ctx, id, "").Get(ctx, nil)
+	var ended *temporal.WorkflowExecutionError
+	if errors.As(err, &ended) {
+		return nil
+	}
+	return err
 }
 
 // StopWorker stops executing; what waits goes on waiting in Temporal. It may be called more than once.

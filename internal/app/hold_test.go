@@ -88,7 +88,7 @@ func TestADelegateAnswersInstead(t *testing.T) {
 		t.Errorf("a stranger delegated to himself: %d %s", code, body)
 	}
 	h.Answer(id, by("alice", map[string]any{"action": "delegate", "to": []string{"bob"}, "note": "on holiday"}))
-	h.Eventually("the record to name the delegate", func() bool { return row(h, id).Delegation != nil })
+	h.Eventually("the record to name the delegate", func() bool { return len(row(h, id).Delegations) == 1 })
 	if code, body := h.Respond(id, by("alice", map[string]any{"action": "approve"})); code != http.StatusForbidden || !strings.Contains(string(body), "bob") {
 		t.Errorf("who delegated approves: %d %s", code, body)
 	}
@@ -136,8 +136,29 @@ func TestADelegationEnds(t *testing.T) {
 	h.Answer(id, by("alice", map[string]any{"action": "delegate", "to": []string{"bob"}, "until": time.Now().Add(2 * time.Second).UTC()}))
 	h.Eventually("alice to be asked again", func() bool {
 		i := row(h, id)
-		return len(i.Responses) == 1 && i.Delegation == nil
+		return len(i.Responses) == 1 && len(i.Delegations) == 0
 	})
 	h.Answer(id, by("alice", map[string]any{"action": "approve"}))
 	h.Ended(run.RunID)
+}
+
+func TestADelegationHandsOnOneSeatOfAQuorum(t *testing.T) {
+	t.Parallel()
+	done := &counter{}
+	h := apptest.Start(t, withEffect(apptest.Effect{Log: done.log}), apptest.WithModel(apptest.Turns(apptest.Calls("effect", `{"n":1}`))))
+	asksWith(h, permission.Approval{Reviewers: []string{"alice", "bob"}, Quorum: 2})
+	run := h.Begin("go")
+	id := h.Waits(run.RunID, 1)[0].ID
+	h.Answer(id, by("alice", map[string]any{"action": "delegate", "to": []string{"carol", "dave"}}))
+	h.Eventually("the record to name the delegates", func() bool { return len(row(h, id).Delegations) == 1 })
+	for _, who := range []string{"carol", "dave"} {
+		h.Answer(id, by(who, map[string]any{"action": "approve"}))
+	}
+	if i := row(h, id); i.Status != interaction.StatusPending || done.count() > 0 {
+		t.Fatalf("two who speak for one made a quorum: %s, %d effects", i.Status, done.count())
+	}
+	h.Answer(id, by("bob", map[string]any{"action": "approve"}))
+	if end := h.Ended(run.RunID); end.Status != "completed" || done.count() != 1 {
+		t.Errorf("the run ended %s after %d effects", end.Status, done.count())
+	}
 }

@@ -76,3 +76,27 @@ func TestARaceOfAnAnswerWithAGrantIsWonByOne(t *testing.T) {
 		}
 	}
 }
+
+func TestNoRuleLetsAHeldCallGo(t *testing.T) {
+	t.Parallel()
+	done := &counter{}
+	h := apptest.Start(t, withEffect(apptest.Effect{Log: done.log}), apptest.WithModel(apptest.Turns(apptest.Calls("effect", `{"n":1}`, "effect", `{"n":2}`))))
+	run := h.Begin("go")
+	held := h.Waits(run.RunID, 2)[0].ID
+	control := "/v1/runs/" + string(run.RunID) + "/control"
+	if code, body := h.HTTP("POST", control, map[string]any{"action": "pause", "interaction_id": held}); code != 200 {
+		t.Fatalf("%d %s", code, body)
+	}
+	h.Eventually("the call to be held", func() bool { return row(h, held).Status == interaction.StatusHeld })
+	saveRule(h, run.Workflow, permission.Allow, "effect")
+	h.Eventually("the other call to run", func() bool { return done.count() == 1 })
+	if at := row(h, held); at.Status != interaction.StatusHeld {
+		t.Errorf("the held call is %s", at.Status)
+	}
+	if code, body := h.HTTP("POST", control, map[string]any{"action": "resume", "interaction_id": held}); code != 200 {
+		t.Fatalf("%d %s", code, body)
+	}
+	if end := h.Ended(run.RunID); end.Status != "completed" || done.count() != 2 {
+		t.Errorf("after it was let go the run ended %s with %d effects", end.Status, done.count())
+	}
+}

@@ -212,3 +212,28 @@ func TestAGrantForTheSessionHoldsForCalledAgents(t *testing.T) {
 		t.Errorf("the second run ended %s", end.Status)
 	}
 }
+
+func TestAResetRunWaitsForTheAgentThatItHadCalled(t *testing.T) {
+	t.Parallel()
+	done := &counter{}
+	h := apptest.Start(t, withEffect(apptest.Effect{Log: done.log}), apptest.WithModel(teamwork()), withConfig(team))
+	run := startTeam(h)
+	asked := descendant(h, run.RunID)
+	h.Reset(run.Workflow)
+	h.Eventually("the run to wait for the agent that works on", func() bool {
+		d, err := h.Client.DescribeWorkflow(context.Background(), run.Workflow, "")
+		if err != nil {
+			return false
+		}
+		for _, a := range d.RawResponse.GetPendingActivities() {
+			if a.GetActivityType().GetName() == "AwaitAgent" {
+				return true
+			}
+		}
+		return false
+	})
+	h.Answer(asked.ID, map[string]any{"action": "approve"})
+	if end := h.Ended(run.RunID); !strings.Contains(end.Output, `did {"n":1}`) || done.count() != 1 {
+		t.Errorf("the run ended %s with %q after %d effects", end.Status, end.Output, done.count())
+	}
+}

@@ -155,7 +155,7 @@ func (q queries) knownRule(ctx context.Context, r permission.Rule) (SavedRule, e
 		return SavedRule{}, err
 	}
 	if !found || !SameRule(have.Rule, r) {
-		return SavedRule{}, fmt.Errorf("another rule of that id: %w", ErrExists)
+		return SavedRule{}, fmt.Errorf("%w: %w", ErrExists, &interaction.Error{Code: interaction.CodeInvalid, Field: "id", Message: "is that of another rule"})
 	}
 	return SavedRule{Rule: have.Rule, Known: true}, nil
 }
@@ -210,6 +210,14 @@ func (q queries) roomForRules(ctx context.Context, saved []SavedRule) error {
 		}
 	}
 	return nil
+}
+
+// RoomForRules reports whether n more rules may be stored for a user.
+func (tx *Tx) RoomForRules(ctx context.Context, user string, n int, now time.Time) (bool, error) {
+	var have int
+	_, err := tx.one(ctx, `SELECT COUNT(*) FROM rules WHERE user_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,
+		[]any{column(user), now.UnixMicro()}, &have)
+	return have+n <= MaxRules, in(err, "count the rules of user %s", user)
 }
 
 // TooManyRules is the error of a rule that would be more than MaxRules.
