@@ -236,9 +236,9 @@ func within(path, dir string) bool {
 	return dir != "" && err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// enough reports whether an approval meets what is required now, for the digest that is about to run. why says
-// what is missing.
-func enough(need permission.Approval, requester interaction.PrincipalID, out *interaction.Outcome) (ok bool, why string) {
+// enough reports whether an approval that was given to asked meets what is required now, for the digest that is about to
+// run. why says what is missing.
+func enough(need permission.Approval, requester interaction.PrincipalID, asked interaction.Interaction, out *interaction.Outcome, now time.Time) (ok bool, why string) {
 	if out == nil {
 		return false, ""
 	}
@@ -251,7 +251,11 @@ func enough(need permission.Approval, requester interaction.PrincipalID, out *in
 		if !approves || slices.Contains(approvers, r.Reviewer.ID) {
 			continue
 		}
-		seat, ok := interaction.SeatOf(mayApprove(need), out.Responses, n)
+		at := r.RespondedAt
+		if at.IsZero() {
+			at = now
+		}
+		seat, ok := interaction.SeatOf(mayApprove(need, asked, at), out.Responses, n)
 		if !ok || slices.Contains(seats, seat) {
 			continue
 		}
@@ -266,13 +270,20 @@ func enough(need permission.Approval, requester interaction.PrincipalID, out *in
 	return true, ""
 }
 
-// mayApprove lists whom the rules name, at any rung of their ladder.
-func mayApprove(need permission.Approval) []string {
-	asked := need.Reviewers
+// mayApprove lists whom the rules name for an answer that was given at that time. A ladder that was not the one asked by
+// lets nobody in before their rung has come.
+func mayApprove(need permission.Approval, asked interaction.Interaction, at time.Time) []string {
+	who := need.Reviewers
+	if len(who) == 0 {
+		return who
+	}
+	same := slices.EqualFunc(need.Escalate, asked.Request.Escalate, func(a permission.Escalation, b interaction.Escalation) bool {
+		return a.After == b.After && slices.Equal(a.To, b.To)
+	})
 	for _, rung := range need.Escalate {
-		if len(asked) > 0 {
-			asked = slices.Concat(asked, rung.To)
+		if same || !at.Before(asked.Request.CreatedAt.Add(rung.After+asked.HeldFor)) {
+			who = slices.Concat(who, rung.To)
 		}
 	}
-	return asked
+	return who
 }

@@ -232,7 +232,7 @@ func (x *execution) check(w *callWriter) (*RunToolResult, error) {
 	if d.Effect == permission.Allow {
 		return nil, nil
 	}
-	if ok, why := enough(d.Approval, requester(x.run), x.in.Approval); !ok {
+	if ok, why := enough(d.Approval, requester(x.run), x.asked, x.in.Approval, x.a.Now()); !ok {
 		return x.reask(w, why)
 	}
 	return nil, nil

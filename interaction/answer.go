@@ -98,7 +98,7 @@ func (r Request) checkPart(resp Response) error {
 		return err
 	}
 	switch {
-	case resp.Action == ActionAnswer && r.Type != TypeToolApproval && r.Type != TypeCombined:
+	case resp.Action == ActionAnswer && r.Type != TypeToolApproval:
 		return r.checkAnswer(resp)
 	case resp.Action == ActionSkip && !r.Required:
 		return nil

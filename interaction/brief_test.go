@@ -144,6 +144,17 @@ func TestValidate(t *testing.T) {
 		{"a bad question", func(r *interaction.Request) {
 			r.Type, r.Interactions = "combined", []interaction.Request{{Type: "select"}}
 		}, "interactions[0].options", "nothing to choose"},
+		{"too many questions inside one another", func(r *interaction.Request) {
+			part := interaction.Request{Type: "combined", Interactions: make([]interaction.Request, 10)}
+			r.Type, r.Interactions = "combined", []interaction.Request{part, part}
+		}, "interactions", "has 22 questions"},
+		{"questions too deep inside one another", func(r *interaction.Request) {
+			part := interaction.Request{Type: "combined", Interactions: []interaction.Request{{Type: "confirm"}}}
+			for range 3 {
+				part = interaction.Request{Type: "combined", Interactions: []interaction.Request{part}}
+			}
+			r.Type, r.Interactions = "combined", []interaction.Request{part}
+		}, "interactions[0].interactions[0].interactions[0].interactions[0].type", "at most 4 levels"},
 		{"good questions", func(r *interaction.Request) {
 			r.Type, r.Interactions = "combined", []interaction.Request{{Type: "confirm"}, {Type: "input"}}
 		}, "", ""},

@@ -41,6 +41,9 @@ func (r Request) resolveParts(resp Response) (Response, error) {
 		if part.Action == "" {
 			part.Action = ActionAnswer
 		}
+		if part, err = question.resolveParts(part); err != nil {
+			return resp, within(partPath(n), err)
+		}
 		parts[n] = part
 	}
 	resp.Responses = parts

@@ -256,6 +256,31 @@ func TestCombinedShapes(t *testing.T) {
 	})
 }
 
+func TestCombinedInCombined(t *testing.T) {
+	t.Parallel()
+	i := question(interaction.TypeCombined, func(r *interaction.Request) {
+		r.Interactions = []interaction.Request{
+			{ID: "sure", Type: interaction.TypeConfirm},
+			{ID: "where", Type: interaction.TypeCombined, Required: true, Interactions: []interaction.Request{
+				{ID: "region", Type: interaction.TypeSelect, Required: true, Options: []interaction.Option{{ID: "eu"}, {ID: "us"}}},
+				{ID: "note", Type: interaction.TypeInput},
+			}},
+		}
+	})
+	runShapes(t, i, []shapeCase{
+		{"all", `{"responses":[{"confirmed":true},{"responses":[{"option_id":"eu"},{"text":"x"}]}]}`, "", ""},
+		{"a part of a part is missing", `{"responses":[{"confirmed":true},{"responses":[{"option_id":"eu"}]}]}`, "responses[1].responses", "has 1 answers for 2 questions"},
+		{"a part of a part is wrong", `{"responses":[{"confirmed":true},{"responses":[{"selected":["mars"]},{"text":"x"}]}]}`, "responses[1].responses[0].selected[0]", `"mars"`},
+		{"a part of a part has another's answer", `{"responses":[{"confirmed":true},{"responses":[{"option_id":"eu"},{"confirmed":true}]}]}`, "responses[1].responses[1].confirmed", "does not go with"},
+		{"arguments deep inside", `{"responses":[{"confirmed":true},{"responses":[{"option_id":"eu"},{"text":"x","args":{}}]}]}`, "responses[1].responses[1].args", "does not go with"},
+		{"a required part is skipped", `{"responses":[{"confirmed":true},{"action":"skip"}]}`, "responses[1].action", "can't be given"},
+	})
+	out := mustApply(t, &i, answers(t, `{"responses":[{"confirmed":true},{"responses":[{"option_id":"eu"},{"text":"x"}]}]}`), t0)
+	if kept := out.Responses[0].Responses[1].Responses[0]; !slices.Equal(kept.Selected, []string{"eu"}) || kept.Action != interaction.ActionAnswer {
+		t.Errorf("kept as %+v", kept)
+	}
+}
+
 func TestPartsAreKeptResolvedAndTheCallersStayAsTheyWere(t *testing.T) {
 	t.Parallel()
 	i := question(interaction.TypeCombined, func(r *interaction.Request) {

@@ -23,11 +23,18 @@ func Open(req Request, now time.Time) Interaction {
 		req.Options = StandardOptions(req.Kind, req.Type)
 	}
 	req.Options = nameChoices(req.Type, req.Options)
-	req.Interactions = slices.Clone(req.Interactions)
-	for n, part := range req.Interactions {
-		req.Interactions[n].Options = nameChoices(part.Type, part.Options)
-	}
+	req.Interactions = nameParts(req.Interactions)
 	return Interaction{Request: req, Status: StatusPending}
+}
+
+// nameParts names the choices of the questions in a combined request.
+func nameParts(parts []Request) []Request {
+	parts = slices.Clone(parts)
+	for n, part := range parts {
+		parts[n].Options = nameChoices(part.Type, part.Options)
+		parts[n].Interactions = nameParts(part.Interactions)
+	}
+	return parts
 }
 
 // nameChoices gives a select's choices the action that choosing them is.

@@ -9,7 +9,8 @@ import (
 // Bounds of a request that comes from outside: from a tool, a model, a caller of the bridge.
 const (
 	MaxOptions   = 100 // of one question
-	MaxQuestions = 20  // of a combined request
+	MaxQuestions = 20  // of a combined request, those in its parts included
+	MaxNesting   = 4   // levels of combined requests, one in the other
 )
 
 // Validate reports whether a person can make sense of the request and answer it: a known type, a title, options
@@ -28,29 +29,41 @@ func (r Request) Validate() error {
 	if !r.ExpiresAt.IsZero() && !r.ExpiresAt.After(r.CreatedAt) {
 		return refuse(CodeInvalid, "expires_at", "is %s, not after the creation at %s", stamp(r.ExpiresAt), stamp(r.CreatedAt))
 	}
-	return r.validateQuestion()
+	return r.validateQuestion(1)
 }
 
-func (r Request) validateQuestion() error {
+func (r Request) validateQuestion(level int) error {
 	if !r.Type.Valid() {
 		return refuse(CodeInvalid, "type", "%s is no type of request", quote(string(r.Type)))
 	}
 	if err := r.validateOptions(); err != nil {
 		return err
 	}
-	if n := len(r.Interactions); (r.Type == TypeCombined) != (n > 0) || n > MaxQuestions {
+	if n := r.questions(); (r.Type == TypeCombined) != (n > 0) || n > MaxQuestions {
 		return refuse(CodeInvalid, "interactions", "has %d questions; a combined request has 1 to %d, others have none", n, MaxQuestions)
 	}
 	for n, part := range r.Interactions {
 		path := fmt.Sprintf("interactions[%d]", n)
-		if part.Type == TypeCombined || part.Type == TypeToolApproval {
+		if part.Type == TypeToolApproval {
 			return refuse(CodeInvalid, path+".type", "%s can't be one of several questions; ask it by itself", part.Type)
 		}
-		if err := part.validateQuestion(); err != nil {
+		if level >= MaxNesting && part.Type == TypeCombined {
+			return refuse(CodeInvalid, path+".type", "combined requests nest at most %d levels deep", MaxNesting)
+		}
+		if err := part.validateQuestion(level + 1); err != nil {
 			return within(path, err)
 		}
 	}
 	return nil
+}
+
+// questions counts the questions in r, at all levels.
+func (r Request) questions() int {
+	n := len(r.Interactions)
+	for _, part := range r.Interactions {
+		n += part.questions()
+	}
+	return n
 }
 
 func (r Request) validateOptions() error {
