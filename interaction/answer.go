@@ -8,6 +8,9 @@ import (
 
 // checkAnswer checks an answer against its question.
 func (r Request) checkAnswer(resp Response) error {
+	if r.Secret {
+		return checkSealed(resp)
+	}
 	switch r.Type {
 	case TypeConfirm:
 		if resp.Confirmed == nil {
@@ -20,10 +23,24 @@ func (r Request) checkAnswer(resp Response) error {
 		return r.checkTyped(resp.Text)
 	case TypeCombined:
 		return r.checkCombined(resp)
-	case TypeCustom:
+	case TypeCustom, TypeMissingInfo:
 		return checkData(resp)
 	default:
 		return checkFilled(resp.Text)
+	}
+}
+
+// checkProvided checks what a person gives to the tool that asked.
+func (r Request) checkProvided(resp Response) error {
+	switch {
+	case r.Secret:
+		return checkSealed(resp)
+	case r.Type == TypeCombined:
+		return r.checkCombined(resp)
+	case r.Type == TypeInput && len(resp.Data) == 0:
+		return r.checkTyped(resp.Text)
+	default:
+		return checkData(resp)
 	}
 }
 
@@ -98,6 +115,8 @@ func (r Request) checkPart(resp Response) error {
 		return err
 	}
 	switch {
+	case resp.Action == ActionProvideInfo && r.Type == TypeMissingInfo:
+		return r.checkProvided(resp)
 	case resp.Action == ActionAnswer && r.Type != TypeToolApproval:
 		return r.checkAnswer(resp)
 	case resp.Action == ActionSkip && !r.Required:

@@ -73,6 +73,8 @@ func TestStandardOptions(t *testing.T) {
 		{interaction.KindPermission, interaction.TypeToolApproval, "approve modify_args reject retry skip answer terminate"},
 		{interaction.KindTool, interaction.TypeToolApproval, "approve modify_args reject retry skip answer terminate"},
 		{interaction.KindOutcomeUnknown, interaction.TypeToolApproval, "run_again give_up stop"},
+		{interaction.KindResult, interaction.TypeToolApproval, "approve redact withhold terminate"},
+		{interaction.KindTool, interaction.TypeMissingInfo, "provide skip terminate"},
 		{interaction.KindTool, interaction.TypeSelect, "skip terminate"},
 		{interaction.KindTool, interaction.TypeInput, "answer skip terminate"},
 		{interaction.KindTool, interaction.TypeConfirm, "answer skip terminate"},

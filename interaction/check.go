@@ -21,7 +21,7 @@ func (i Interaction) Check(r Response, _ time.Time) error {
 // accept checks r and returns it as it will be kept. The order of the checks makes the first complaint the one
 // that helps most: someone who answers too late is told so, not that a field is missing.
 func (i Interaction) accept(r Response) (Response, error) {
-	for _, check := range []func(Response) error{checkSize, i.checkOpen, i.checkAddress, i.checkSeat, i.Request.checkEntitled} {
+	for _, check := range []func(Response) error{checkSize, i.Request.checkNoSecret, i.checkOpen, i.checkAddress, i.checkSeat, i.Request.checkEntitled} {
 		if err := check(r); err != nil {
 			return r, err
 		}
@@ -73,8 +73,10 @@ func (i Interaction) checkOpen(Response) error {
 // deciders names who made the decision: all approvers, or the one whose answer decided at once.
 func (i Interaction) deciders() string {
 	ids := i.approvers()
-	if i.Action != ActionApprove && len(i.Responses) > 0 {
-		ids = []PrincipalID{i.Responses[len(i.Responses)-1].Reviewer.ID}
+	if n := len(i.Responses); n > 0 && i.Action == ActionRedact {
+		ids = i.agreeing(i.Responses[n-1])
+	} else if n > 0 && i.Action != ActionApprove {
+		ids = []PrincipalID{i.Responses[n-1].Reviewer.ID}
 	}
 	names := make([]string, 0, len(ids))
 	for _, id := range ids {
@@ -157,9 +159,8 @@ func (i Interaction) checkQuorum(r Response) error {
 	if r.Action == ActionModifyArgs {
 		return refuse(CodeInvalid, "action", "with %d approvals needed, arguments can't be edited; reject with the change you want", need)
 	}
-	approvers := i.approvers()
-	if r.Action == ActionApprove && slices.Contains(approvers, r.Reviewer.ID) {
-		return refuse(CodeAlreadyDecided, "", "you have approved already; %d of %d approvals", len(approvers), need)
+	if agree := i.agreeing(r); i.Request.votedOn(r.Action) && slices.Contains(agree, r.Reviewer.ID) {
+		return refuse(CodeAlreadyDecided, "", "you have approved already; %d of %d approvals", len(agree), need)
 	}
 	return nil
 }

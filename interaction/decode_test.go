@@ -49,7 +49,7 @@ func TestDecodeResponsesRefuses(t *testing.T) {
 		field      string
 		message    string
 	}{
-		{"an empty object", `{}`, interaction.CodeInvalid, "request_id", "is missing: say which interaction this answers, and what to do by action (approve, modify_args, reject, retry, answer, skip, terminate)"},
+		{"an empty object", `{}`, interaction.CodeInvalid, "request_id", "is missing: say which interaction this answers, and what to do by action (approve, modify_args, reject, retry, provide_info, answer, skip, terminate, redact, withhold)"},
 		{"null", `null`, interaction.CodeInvalid, "", "must be a JSON object, not null"},
 		{"a list", `[]`, interaction.CodeInvalid, "", "must be a JSON object, not a list"},
 		{"a list of responses", `[{"request_id":"c-1","action":"approve"}]`, interaction.CodeInvalid, "", "must be a JSON object, not a list"},

@@ -7,14 +7,29 @@ import (
 
 // choosable are the actions that a run can carry out today. Every other action is refused as not offered, even
 // where an option names it.
-var choosable = []Action{ActionApprove, ActionModifyArgs, ActionReject, ActionRetry, ActionAnswer, ActionSkip, ActionTerminate}
+var choosable = []Action{ActionApprove, ActionModifyArgs, ActionReject, ActionRetry, ActionProvideInfo, ActionAnswer, ActionSkip,
+	ActionTerminate, ActionRedact, ActionWithhold}
+
+// carries reports whether a can be carried out on a request like r.
+func (r Request) carries(a Action) bool {
+	switch a {
+	case ActionRedact, ActionWithhold:
+		return r.Kind == KindResult
+	case ActionModifyArgs, ActionReject, ActionRetry, ActionAnswer, ActionSkip:
+		return r.Kind != KindResult // what has run can't be changed, and its output has actions of its own
+	case ActionProvideInfo:
+		return r.Type != TypeToolApproval
+	default:
+		return slices.Contains(choosable, a)
+	}
+}
 
 // Actions are what the options offer, in order, each once. An option whose action can't be carried out offers
 // nothing.
 func (r Request) Actions() []Action {
 	var out []Action
 	for _, o := range r.Options {
-		if slices.Contains(choosable, o.Action) && !slices.Contains(out, o.Action) {
+		if r.carries(o.Action) && !slices.Contains(out, o.Action) {
 			out = append(out, o.Action)
 		}
 	}
@@ -41,10 +56,15 @@ func StandardOptions(kind Kind, t Type) []Option {
 	switch {
 	case kind == KindOutcomeUnknown:
 		return unknownOptions()
+	case kind == KindResult:
+		return append(resultOptions(), stop)
 	case t == TypeToolApproval:
 		return append(approvalOptions(), skip, replyOption("Answer instead", "Give the tool's result yourself."), stop)
 	case t == TypeSelect:
 		return []Option{skip, stop}
+	case t == TypeMissingInfo:
+		return []Option{{ID: "provide", Label: "Provide it", Description: "The tool gets it and goes on.", Action: ActionProvideInfo,
+			RequiresInput: true}, skip, stop}
 	default:
 		return []Option{replyOption("Answer", ""), skip, stop}
 	}
@@ -73,5 +93,14 @@ func unknownOptions() []Option {
 		{ID: "give_up", Label: "Give up on this call", Description: "Leave it; the agent is told that the outcome is unknown.",
 			Action: ActionSkip},
 		{ID: "stop", Label: "Stop the run", Description: "End the whole run.", Action: ActionTerminate},
+	}
+}
+
+func resultOptions() []Option {
+	return []Option{
+		{ID: "approve", Label: "Release", Description: "The agent gets the output as it is.", Action: ActionApprove},
+		{ID: "redact", Label: "Replace", Description: "The agent gets your text in its place, and is told so.", Action: ActionRedact,
+			RequiresInput: true, InputPrompt: "The text that the agent gets"},
+		{ID: "withhold", Label: "Withhold", Description: "The agent is told only that the output was withheld.", Action: ActionWithhold},
 	}
 }

@@ -80,6 +80,7 @@ const (
 	KindPermission     Kind = "permission"      // a rule, or the lack of one, asks
 	KindOutcomeUnknown Kind = "outcome_unknown" // the effect may or may not have happened
 	KindTool           Kind = "tool"            // the tool itself asks
+	KindResult         Kind = "result"          // the call has run, and its output waits to be released
 )
 
 // Option is one of the answers a request offers.
@@ -121,6 +122,7 @@ type Request struct {
 	Required         bool              `json:"required,omitempty"`
 	Multiline        bool              `json:"multiline,omitempty"`
 	Multiple         bool              `json:"multiple,omitempty"`
+	Secret           bool              `json:"secret,omitempty"` // of missing_info and input: what is answered reaches the tool alone
 	ConfirmText      string            `json:"confirm_text,omitempty"`
 	CancelText       string            `json:"cancel_text,omitempty"`
 	Interactions     []Request         `json:"interactions,omitempty"`
@@ -161,26 +163,30 @@ type Principal struct {
 // Response is what a person answered. ID is the sender's; RespondedAt is set by the bridge, never by the
 // person, and is zero over a native signal.
 type Response struct {
-	ID          ResponseID      `json:"id,omitempty"`
-	RequestID   ID              `json:"request_id"`
-	Action      Action          `json:"action,omitempty"`
-	OptionID    string          `json:"option_id,omitempty"`
-	Selected    []string        `json:"selected,omitempty"`
-	Text        string          `json:"text,omitempty"`
-	Confirmed   *bool           `json:"confirmed,omitempty"`
-	Args        json.RawMessage `json:"args,omitempty"`
-	ArgsRef     ResponseID      `json:"args_ref,omitempty"`    // args are in the store under this response id
-	ArgsDigest  string          `json:"args_digest,omitempty"` // SHA-256 of those args, hex
-	Feedback    string          `json:"feedback,omitempty"`
-	Data        json.RawMessage `json:"data,omitempty"`
-	Responses   []Response      `json:"responses,omitempty"` // combined, in the order of the request's interactions
-	Grant       *Grant          `json:"grant,omitempty"`     // what the answer leaves behind for later calls
-	To          []string        `json:"to,omitempty"`        // delegate: who is asked instead
-	Until       time.Time       `json:"until,omitzero"`      // delegate: for how long
-	Digest      string          `json:"digest,omitempty"`    // of what the person saw; "" trusts the id alone
-	Note        string          `json:"note,omitempty"`
-	Reviewer    Principal       `json:"reviewer,omitzero"`
-	RespondedAt time.Time       `json:"responded_at,omitzero"`
+	ID         ResponseID      `json:"id,omitempty"`
+	RequestID  ID              `json:"request_id"`
+	Action     Action          `json:"action,omitempty"`
+	OptionID   string          `json:"option_id,omitempty"`
+	Selected   []string        `json:"selected,omitempty"`
+	Text       string          `json:"text,omitempty"`
+	Confirmed  *bool           `json:"confirmed,omitempty"`
+	Args       json.RawMessage `json:"args,omitempty"`
+	ArgsRef    ResponseID      `json:"args_ref,omitempty"`    // args are in the store under this response id
+	ArgsDigest string          `json:"args_digest,omitempty"` // SHA-256 of those args, hex
+	// SecretRef is where the answer to a secret question is kept, encrypted, and SecretDigest a keyed digest of it. The
+	// bridge sets both in place of Text and Data.
+	SecretRef    string          `json:"secret_ref,omitempty"`
+	SecretDigest string          `json:"secret_digest,omitempty"`
+	Feedback     string          `json:"feedback,omitempty"`
+	Data         json.RawMessage `json:"data,omitempty"`
+	Responses    []Response      `json:"responses,omitempty"` // combined, in the order of the request's interactions
+	Grant        *Grant          `json:"grant,omitempty"`     // what the answer leaves behind for later calls
+	To           []string        `json:"to,omitempty"`        // delegate: who is asked instead
+	Until        time.Time       `json:"until,omitzero"`      // delegate: for how long
+	Digest       string          `json:"digest,omitempty"`    // of what the person saw; "" trusts the id alone
+	Note         string          `json:"note,omitempty"`
+	Reviewer     Principal       `json:"reviewer,omitzero"`
+	RespondedAt  time.Time       `json:"responded_at,omitzero"`
 }
 
 // Limits at the edge, in bytes. A response over them is refused before it reaches Temporal, where a payload

@@ -9,7 +9,7 @@ import (
 // that are not offered.
 func (r Request) resolve(resp Response) (Response, error) {
 	if resp.Action == "" && resp.OptionID == "" && r.answeredBy(resp) {
-		resp.Action = ActionAnswer
+		resp.Action = r.answering()
 	}
 	if resp.Action == "" && resp.OptionID == "" {
 		return resp, refuse(CodeInvalid, "action", "is missing: say what to do, by action or option_id; offered are %s", joinActions(r.Actions()))
@@ -26,7 +26,7 @@ func (r Request) resolve(resp Response) (Response, error) {
 
 // resolveParts resolves the answers to a combined request, each with its own question.
 func (r Request) resolveParts(resp Response) (Response, error) {
-	if r.Type != TypeCombined || resp.Action != ActionAnswer {
+	if r.Type != TypeCombined || resp.Action != ActionAnswer && resp.Action != ActionProvideInfo {
 		return resp, nil
 	}
 	if len(resp.Responses) != len(r.Interactions) {
@@ -64,6 +64,9 @@ func (r Request) resolveOption(resp Response) (Response, error) {
 		return resp, refuse(CodeInvalid, "action", "%s is no action; offered are %s", quote(string(resp.Action)), joinActions(r.Actions()))
 	}
 	resp.Args, resp.Data = orNothing(resp.Args), orNothing(resp.Data)
+	if resp.Action == ActionAnswer && resp.OptionID == "" {
+		resp.Action = r.answering()
+	}
 	if resp.OptionID == "" {
 		return resp, nil
 	}
@@ -101,6 +104,15 @@ func (r Request) optionIDs() string {
 	return quote(strings.Join(ids, ", "))
 }
 
+// answering is what answering a question is: for missing information whose asker offers no other way, providing it.
+func (r Request) answering() Action {
+	offered := r.Actions()
+	if r.Type == TypeMissingInfo && slices.Contains(offered, ActionProvideInfo) && !slices.Contains(offered, ActionAnswer) {
+		return ActionProvideInfo
+	}
+	return ActionAnswer
+}
+
 // answeredBy reports whether resp has what answers a question of r's type, so that it needs no action to be
 // understood. An approval is never implied.
 func (r Request) answeredBy(resp Response) bool {
@@ -110,7 +122,7 @@ func (r Request) answeredBy(resp Response) bool {
 	case TypeSelect:
 		return len(resp.Selected) > 0
 	case TypeInput, TypeMissingInfo:
-		return resp.Text != ""
+		return resp.Text != "" || resp.SecretRef != "" || r.Type == TypeMissingInfo && len(orNothing(resp.Data)) > 0
 	case TypeCombined:
 		return len(resp.Responses) > 0
 	case TypeToolApproval, TypeCustom:

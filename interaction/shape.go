@@ -21,6 +21,10 @@ func (r Request) checkShape(resp Response) error {
 		return checkArgs(resp)
 	case ActionAnswer:
 		return r.checkAnswer(resp)
+	case ActionProvideInfo:
+		return r.checkProvided(resp)
+	case ActionRedact:
+		return checkFilled(resp.Text)
 	default:
 		return r.checkInput(resp)
 	}
@@ -33,15 +37,19 @@ func (r Request) takes(a Action) []string {
 		return []string{"args", "args_ref", "args_digest"}
 	case a == ActionDelegate:
 		return []string{"to", "until"}
-	case a != ActionAnswer:
+	case a == ActionRedact:
+		return []string{"text"}
+	case a != ActionAnswer && a != ActionProvideInfo:
 		return nil
+	case r.Secret:
+		return []string{"secret_ref", "secret_digest", "text", "data"} // the latter two have a refusal of their own
 	case r.Type == TypeConfirm:
 		return []string{"confirmed"}
 	case r.Type == TypeSelect:
 		return []string{"selected"}
 	case r.Type == TypeCombined:
 		return []string{"responses"}
-	case r.Type == TypeCustom:
+	case r.Type == TypeCustom, r.Type == TypeMissingInfo, a == ActionProvideInfo:
 		return []string{"text", "data"}
 	default:
 		return []string{"text"}
@@ -59,6 +67,8 @@ func (r Request) checkStray(resp Response) error {
 		{"args", len(resp.Args) > 0},
 		{"args_ref", resp.ArgsRef != ""},
 		{"args_digest", resp.ArgsDigest != ""},
+		{"secret_ref", resp.SecretRef != ""},
+		{"secret_digest", resp.SecretDigest != ""},
 		{"selected", len(resp.Selected) > 0},
 		{"text", resp.Text != ""},
 		{"confirmed", resp.Confirmed != nil},
@@ -77,6 +87,8 @@ func (r Request) checkStray(resp Response) error {
 
 func strayHint(field string) string {
 	switch field {
+	case "secret_ref", "secret_digest":
+		return "they are the bridge's, for questions that are marked secret"
 	case "args", "args_ref", "args_digest":
 		return "only modify_args changes arguments"
 	case "text":

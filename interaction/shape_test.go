@@ -201,6 +201,11 @@ func TestInputShapes(t *testing.T) {
 	runShapes(t, question(interaction.TypeMissingInfo, nil), []shapeCase{
 		{"info", `{"text":"the account is 7"}`, "", ""},
 		{"no info", `{"action":"answer"}`, "text", "is missing"},
+		{"provided", `{"action":"provide_info","data":{"account":7}}`, "", ""},
+		{"provided without a word for it", `{"data":{"account":7}}`, "", ""},
+		{"provided as the option", `{"option_id":"provide","text":"7"}`, "", ""},
+		{"nothing provided", `{"action":"provide_info"}`, "text", "is missing"},
+		{"a reference of one's own", `{"action":"provide_info","text":"7","secret_ref":"r"}`, "secret_ref", "they are the bridge's"},
 	})
 	runShapes(t, question(interaction.TypeCustom, nil), []shapeCase{
 		{"data", `{"action":"answer","data":{"rows":[1,2]}}`, "", ""},

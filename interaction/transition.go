@@ -62,7 +62,7 @@ func (i *Interaction) Apply(r Response, now time.Time) (*Outcome, error) {
 		i.change(r, now)
 		return nil, nil
 	}
-	if r.Action == ActionApprove && i.Approvals() < i.Request.QuorumNeeded() {
+	if i.Request.votedOn(r.Action) && len(i.agreeing(r)) < i.Request.QuorumNeeded() {
 		return nil, nil
 	}
 	return i.end(StatusAnswered, r.Action, "", now), nil
@@ -75,14 +75,19 @@ func (i *Interaction) Expire(now time.Time) (*Outcome, bool) {
 	if i.Status != StatusPending || deadline.IsZero() || now.Before(deadline) {
 		return nil, false
 	}
-	return i.end(StatusExpired, timeoutAction(i.Request.OnTimeout), "nobody decided by "+stamp(deadline), now), true
+	return i.end(StatusExpired, i.Request.timeoutAction(), "nobody decided by "+stamp(deadline), now), true
 }
 
 // timeoutAction lets a deadline do only what needs nothing of a person. Approving is never among it: silence is no
 // consent.
-func timeoutAction(a Action) Action {
-	switch a {
-	case ActionRetry, ActionSkip, ActionTerminate:
+func (r Request) timeoutAction() Action {
+	a := r.OnTimeout
+	switch {
+	case a == ActionTerminate:
+		return a
+	case r.Kind == KindResult:
+		return ActionWithhold
+	case a == ActionRetry, a == ActionSkip:
 		return a
 	default:
 		return ActionReject
@@ -108,25 +113,6 @@ func (i *Interaction) end(s Status, a Action, reason string, now time.Time) *Out
 		Reason:        reason,
 		At:            i.ClosedAt,
 	}
-}
-
-// Approvals counts the distinct principals who have approved so far. Two who speak for one reviewer, who delegated to
-// both, count once.
-func (i Interaction) Approvals() int { return len(i.approvers()) }
-
-func (i Interaction) approvers() []PrincipalID {
-	var ids, seats []PrincipalID
-	for n, r := range i.Responses {
-		if r.Action != ActionApprove || slices.Contains(ids, r.Reviewer.ID) {
-			continue
-		}
-		seat, ok := SeatOf(i.named(), i.Responses, n)
-		if !ok || slices.Contains(seats, seat) {
-			continue
-		}
-		ids, seats = append(ids, r.Reviewer.ID), append(seats, seat)
-	}
-	return ids
 }
 
 // QuorumNeeded is how many distinct principals must approve, at least 1.

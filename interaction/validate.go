@@ -36,6 +36,9 @@ func (r Request) validateQuestion(level int) error {
 	if !r.Type.Valid() {
 		return refuse(CodeInvalid, "type", "%s is no type of request", quote(string(r.Type)))
 	}
+	if r.Secret && r.Type != TypeMissingInfo && r.Type != TypeInput {
+		return refuse(CodeInvalid, "secret", "does not go with %s; only missing_info and input are answered by a secret", r.Type)
+	}
 	if err := r.validateOptions(); err != nil {
 		return err
 	}

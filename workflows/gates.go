@@ -57,6 +57,9 @@ func (g *Gates) Ask(ctx workflow.Context, req interaction.Request) (interaction.
 	if err := interaction.Open(req, workflow.Now(ctx)).Request.Validate(); err != nil {
 		return interaction.Outcome{}, fmt.Errorf("the question can't be put to a person: %w", err)
 	}
+	if req.HasSecret() {
+		return interaction.Outcome{}, fmt.Errorf("the question asks for a secret, and what answers it would stand in Temporal's history")
+	}
 	gate := r.open(ctx, req)
 	if err := workflow.Await(ctx, func() bool { return gate.outcome != nil }); err != nil {
 		if out, ok := gate.it.Cancel("the workflow went on without an answer", workflow.Now(ctx)); ok {

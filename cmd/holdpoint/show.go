@@ -82,6 +82,8 @@ func kindText(k interaction.Kind) string {
 		return ": may it run?"
 	case interaction.KindTool:
 		return ": the agent asks"
+	case interaction.KindResult:
+		return ": it has run, and the agent waits for its output"
 	default:
 		return ""
 	}
