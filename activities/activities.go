@@ -45,7 +45,7 @@ const (
 	PointEndStored    Point = "end_stored"
 )
 
-// Activities has everything that a run does to the world. All fields but Faults, Tell, Await and Protected are required.
+// Activities has everything that a run does to the world. All fields but Faults, Tell, Await, Observer and Protected are required.
 type Activities struct {
 	Store       Store
 	Definitions Definitions
@@ -62,6 +62,8 @@ type Activities struct {
 	Tell func(ctx context.Context, workflowID string) error
 	// Await, if set, returns when a workflow has ended, however it did.
 	Await func(ctx context.Context, workflowID string) error
+	// Observer, if set, is told what happens.
+	Observer Observer
 	// Faults, if set, is called at each Point; tests use it to die there.
 	Faults func(Point)
 

@@ -100,6 +100,7 @@ func (a *Activities) judge(in inForce, run agent.Run, ag agent.Agent, def tool.D
 	key, keep := keyOf(in, call, ag.EnablePermissions)
 	if keep {
 		if d, ok := a.memory.verdict(key, in.at); ok {
+			a.observer().Decided(d.Effect, true)
 			return d
 		}
 	}
@@ -113,6 +114,7 @@ func (a *Activities) judge(in inForce, run agent.Run, ag agent.Agent, def tool.D
 	if keep {
 		a.memory.keepVerdict(key, d, links, in.at)
 	}
+	a.observer().Decided(d.Effect, false)
 	return d
 }
 

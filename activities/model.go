@@ -133,9 +133,11 @@ func (a *Activities) generate(ctx context.Context, in CallModelInput, ag agent.A
 		messages = append(messages, llm.Message{Role: llm.RoleUser, Content: t.Text})
 	}
 	pieces := a.deltas(ctx, in)
-	reply, err := model.Generate(ctx, llm.Request{System: ag.SystemPrompt, Messages: messages,
+	observed, ended := a.observer().Calling(ctx, ag.Model)
+	reply, err := model.Generate(observed, llm.Request{System: ag.SystemPrompt, Messages: messages,
 		Tools: a.definitionsOf(ag), Delta: pieces.add})
 	pieces.close()
+	ended(reply.Usage, err)
 	if err != nil {
 		return llm.Reply{}, modelError(err)
 	}

@@ -16,6 +16,7 @@ import (
 func (a *Activities) ResolveCall(ctx context.Context, in ResolveCallInput) (ResolveCallResult, error) {
 	var out ResolveCallResult
 	var run agent.Run
+	var asked interaction.Interaction
 	kept := false
 	err := a.Store.Write(ctx, func(tx Tx) (err error) {
 		var head event.Head
@@ -27,7 +28,7 @@ func (a *Activities) ResolveCall(ctx context.Context, in ResolveCallInput) (Reso
 		if err != nil {
 			return err
 		}
-		asked, _, err := tx.Interaction(ctx, in.Outcome.InteractionID)
+		asked, _, err = tx.Interaction(ctx, in.Outcome.InteractionID)
 		if err != nil {
 			return err
 		}
@@ -54,6 +55,7 @@ func (a *Activities) ResolveCall(ctx context.Context, in ResolveCallInput) (Reso
 		return nil
 	})
 	if err == nil {
+		a.answered(asked.Request, &in.Outcome)
 		if kept {
 			a.tellRuns(ctx, run.UserID)()
 		}

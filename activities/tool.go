@@ -35,6 +35,8 @@ func (a *Activities) RunTool(ctx context.Context, in RunToolInput) (RunToolResul
 	if err != nil {
 		return RunToolResult{}, err
 	}
+	x.a.answered(x.asked.Request, x.in.Approval)
+	x.a.answered(x.told.Request, x.in.Answer)
 	if x.granted {
 		told := a.tellRuns(ctx, x.run.UserID)
 		defer told()
@@ -74,6 +76,7 @@ type execution struct {
 	run     agent.Run
 	rec     tool.Record
 	asked   interaction.Interaction // what the approval answered
+	told    interaction.Interaction // what the answer answered
 	impl    tool.Tool
 	known   bool
 	args    []byte // what is about to run: the model's, or a reviewer's
@@ -101,6 +104,11 @@ func (x *execution) prepare(ctx context.Context) error {
 		}
 		if x.in.Approval != nil {
 			if x.asked, _, err = tx.Interaction(ctx, x.in.Approval.InteractionID); err != nil {
+				return err
+			}
+		}
+		if x.in.Answer != nil {
+			if x.told, _, err = tx.Interaction(ctx, x.in.Answer.InteractionID); err != nil {
 				return err
 			}
 		}
@@ -186,6 +194,7 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 		return nil, err
 	}
 	if begun && entry.State == tool.StateStarted && !x.mayRunAgain(entry) {
+		x.a.observer().Unknown(x.impl.Definition().Name)
 		return w.ask(x.unknownOutcome(entry))
 	}
 	if stop, err := x.check(w); stop != nil || err != nil {
@@ -320,7 +329,9 @@ func (x *execution) execute(ctx context.Context) (out tool.Outcome) {
 	if limit <= 0 {
 		limit = DefaultToolTimeout
 	}
-	runCtx, cancel := context.WithTimeout(ctx, limit)
+	observed, ended := x.a.observer().Running(ctx, x.impl.Definition().Name)
+	defer func() { ended(statusOf(out)) }()
+	runCtx, cancel := context.WithTimeout(observed, limit)
 	defer cancel()
 	out, err := x.impl.Run(runCtx, call)
 	switch {

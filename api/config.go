@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"holdpoint/interaction"
@@ -41,6 +42,8 @@ type Config struct {
 	Loopback bool
 	// Checks must all pass before /readyz is 200. Temporal is checked without being named here.
 	Checks []Check
+	// Metrics shows what this process has measured. Nil leaves /metrics out.
+	Metrics http.Handler
 	// Version is shown in the API's description. Defaults to "dev".
 	Version string
 	// Clock defaults to time.Now.

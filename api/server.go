@@ -78,6 +78,7 @@ func (s *Server) routes(h huma.API) {
 	s.interactionRoutes(h)
 	s.permissionRoutes(h)
 	s.healthRoutes(h)
+	s.metricsRoutes(h)
 }
 
 // operation describes one call. errs are the statuses of its refusals, beside those that every call has.

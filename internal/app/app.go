@@ -21,23 +21,26 @@ import (
 	"holdpoint/internal/devserver"
 	"holdpoint/internal/store"
 	"holdpoint/internal/store/mongorules"
+	"holdpoint/internal/telemetry"
 )
 
 // App is a running Holdpoint: a worker, a bridge, or both.
 type App struct {
-	o       Options
-	log     *slog.Logger
-	defs    *definitions
-	schemas *schemas
-	store   *store.Store
-	mongo   *mongorules.Rules // nil where the store keeps the rules
-	client  client.Client
-	server  *devserver.Server
-	bridge  *bridge
-	worker  worker.Worker
-	token   string
-	failed  chan error
-	closers []func() error // run in reverse
+	o         Options
+	log       *slog.Logger
+	telemetry *telemetry.Telemetry
+	metrics   string // the address they are served on
+	defs      *definitions
+	schemas   *schemas
+	store     *store.Store
+	mongo     *mongorules.Rules // nil where the store keeps the rules
+	client    client.Client
+	server    *devserver.Server
+	bridge    *bridge
+	worker    worker.Worker
+	token     string
+	failed    chan error
+	closers   []func() error // run in reverse
 }
 
 // Dev runs everything on this machine, beside a Temporal dev server of its own. It returns when all is ready.
@@ -59,7 +62,7 @@ func Worker(ctx context.Context, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = a.startHalf(ctx, a.startWorker)
+	err = a.startHalf(ctx, "worker", a.startWorker)
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -72,7 +75,7 @@ func API(ctx context.Context, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = a.startHalf(ctx, func() error { return a.startBridge(false) })
+	err = a.startHalf(ctx, "bridge", func() error { return a.startBridge(false) })
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -88,7 +91,7 @@ func newApp(o Options) (*App, error) {
 }
 
 func (a *App) startDev(ctx context.Context) error {
-	if err := a.prepare(ctx, true); err != nil {
+	if err := a.prepare(ctx, partDev); err != nil {
 		return err
 	}
 	address, err := a.temporal(ctx)
@@ -132,11 +135,11 @@ func (a *App) Store() *store.Store { return a.store }
 // Client is the connection to Temporal.
 func (a *App) Client() client.Client { return a.client }
 
-func (a *App) startHalf(ctx context.Context, start func() error) error {
+func (a *App) startHalf(ctx context.Context, part string, start func() error) error {
 	if a.o.Config == "" {
 		return errors.New("no configuration: name a file or directory with --config")
 	}
-	if err := a.prepare(ctx, false); err != nil {
+	if err := a.prepare(ctx, part); err != nil {
 		return err
 	}
 	options, err := envconfig.LoadDefaultClientOptions()
@@ -149,12 +152,19 @@ func (a *App) startHalf(ctx context.Context, start func() error) error {
 	return start()
 }
 
-// prepare makes what both halves need: data directory, log, definitions, store.
-func (a *App) prepare(ctx context.Context, dev bool) error {
+// partDev is the part of a process that is everything.
+const partDev = "dev"
+
+// prepare makes what both halves need: data directory, log, metrics, definitions, store.
+func (a *App) prepare(ctx context.Context, part string) error {
+	dev := part == partDev
 	if err := os.MkdirAll(filepath.Join(a.o.Data, privateDir), 0o700); err != nil {
 		return fmt.Errorf("the data directory can't be made: %w: choose another with --data", err)
 	}
 	if err := a.openLog(); err != nil {
+		return err
+	}
+	if err := a.measure(ctx, part); err != nil {
 		return err
 	}
 	cfg, err := a.loadConfig(dev)
@@ -204,12 +214,16 @@ func (a *App) openLog() error {
 		return fmt.Errorf("the log can't be opened: %w", err)
 	}
 	a.closing(f.Close)
-	a.log = slog.New(slog.NewJSONHandler(f, nil))
+	a.log = telemetry.NewLog(f)
 	return nil
 }
 
 func (a *App) dial(ctx context.Context, o client.Options) error {
 	o.Logger = sdklog.NewStructuredLogger(a.log)
+	o, err := a.telemetry.Client(o)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	c, err := client.DialContext(ctx, o)

@@ -57,7 +57,7 @@ func (a *App) startWorker() error {
 	acts.Tell = func(ctx context.Context, workflowID string) error {
 		return a.client.SignalWorkflow(ctx, workflowID, "", workflows.MessageRecheck, struct{}{})
 	}
-	acts.Await = a.awaitWorkflow
+	acts.Await, acts.Observer = a.awaitWorkflow, a.telemetry.Metrics()
 	for name, fn := range map[string]any{activities.StartRunName: acts.StartRun, activities.CallModelName: acts.CallModel,
 		activities.RunToolName: acts.RunTool, activities.ResolveCallName: acts.ResolveCall,
 		activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record,
@@ -108,7 +108,7 @@ func (a *App) startBridge(dev bool) error {
 	}
 	handler, err := api.New(api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn, Permissions: a.permissions(),
 		ValidateArgs: a.validateArgs, TaskQueue: a.o.TaskQueue, UpdateTimeout: a.o.UpdateTimeout, Loopback: auth.Loopback(a.o.Listen),
-		Version: a.o.Version, Log: a.log, Checks: a.storeChecks()})
+		Version: a.o.Version, Log: a.log, Checks: a.storeChecks(), Metrics: a.telemetry.Handler()})
 	if err != nil {
 		return err
 	}
@@ -116,8 +116,11 @@ func (a *App) startBridge(dev bool) error {
 	if err != nil {
 		return fmt.Errorf("the bridge can't listen on %s: %w: choose another address with --listen", a.o.Listen, err)
 	}
+	if err := a.countWaiting(); err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	b := &bridge{addr: listener.Addr().String(), net: listener,
-		http: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}}
+		http: &http.Server{Handler: a.telemetry.HTTP(handler), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}}
 	a.bridge = b
 	go func() {
 		if err := b.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

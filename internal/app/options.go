@@ -44,6 +44,8 @@ type Options struct {
 	Temporal string
 	// Deployment makes the worker one of a version of a Temporal Worker Deployment. The zero value does not.
 	Deployment Deployment
+	// Metrics is the address that metrics are served on, to anyone who reaches it; "" serves none.
+	Metrics string
 	// Version is shown by the bridge. Defaults to "dev".
 	Version string
 

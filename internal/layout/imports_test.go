@@ -33,7 +33,7 @@ var world = []string{"net/http", "os/exec", "database/sql", "os", "net", "syscal
 // drivers are the technologies that only an adapter or the composition root knows.
 var drivers = []string{
 	"database/sql", "modernc.org/...", "github.com/pressly/...", "github.com/jackc/...", "go.mongodb.org/...", "github.com/openai/...", "github.com/anthropics/...", "github.com/danielgtaylor/...",
-	"github.com/modelcontextprotocol/...",
+	"github.com/modelcontextprotocol/...", "github.com/prometheus/...", "go.opentelemetry.io/...",
 	"github.com/spf13/...", "gopkg.in/yaml.v3",
 }
 
@@ -42,7 +42,7 @@ var none = []string{}
 
 var (
 	pure     = []string{"permission", "interaction", "event", "tool", "llm", "agent"}
-	adapters = []string{"llm/...", "tool/...", "internal/store/...", "internal/auth/...", "internal/config/...", "internal/devserver/..."}
+	adapters = []string{"llm/...", "tool/...", "internal/store/...", "internal/auth/...", "internal/config/...", "internal/devserver/...", "internal/telemetry/..."}
 )
 
 // levels is the direction of imports. The most specific row that names a package holds for it.

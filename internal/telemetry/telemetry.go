@@ -1,0 +1,182 @@
+// Package telemetry measures a running Holdpoint: OpenTelemetry instruments that Prometheus can scrape, and traces that go
+// out by OTLP where the standard OTEL_* variables name a place for them. It knows the activities only by the interface that
+// they declare for being observed.
+//
+// Start at New. Metrics is what the composition root hands to the activities.
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	otelprom "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/propagation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	"go.temporal.io/sdk/client"
+	temporalotel "go.temporal.io/sdk/contrib/opentelemetry"
+	"go.temporal.io/sdk/interceptor"
+)
+
+// scope names Holdpoint among what is instrumented.
+const scope = "holdpoint"
+
+// Options say what is measured.
+type Options struct {
+	// Part is "worker", "bridge" or "dev".
+	Part    string
+	Version string
+	// Getenv looks up the OTEL_* variables: with OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT set,
+	// traces are exported, over gRPC if OTEL_EXPORTER_OTLP_PROTOCOL is "grpc", else over HTTP.
+	Getenv func(string) (string, bool)
+	// Failed is told what could not be measured or exported. It may be nil.
+	Failed func(error)
+}
+
+// Telemetry is what measures one process.
+type Telemetry struct {
+	registry *prometheus.Registry
+	meters   *sdkmetric.MeterProvider
+	traces   *sdktrace.TracerProvider // nil: none are exported
+	tracer   trace.Tracer
+	metrics  *Metrics
+	failed   func(error)
+}
+
+// New makes the instruments. An exporter that can't be reached is no error: what it misses is lost.
+func New(ctx context.Context, o Options) (*Telemetry, error) {
+	t := &Telemetry{registry: prometheus.NewRegistry(), failed: o.Failed, tracer: noop.NewTracerProvider().Tracer(scope)}
+	if t.failed == nil {
+		t.failed = func(error) {}
+	}
+	t.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	res := resource.NewSchemaless(attribute.String("service.name", "holdpoint-"+o.Part), attribute.String("service.version", o.Version))
+	reader, err := otelprom.New(otelprom.WithRegisterer(t.registry), otelprom.WithoutScopeInfo())
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	t.meters = sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithResource(res), sdkmetric.WithView(views()...))
+	if err := t.trace(ctx, o, res); err != nil {
+		return nil, err
+	}
+	if t.metrics, err = newMetrics(t.meters.Meter(scope), t.tracer); err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	return t, nil
+}
+
+// views give histograms of what people and tools take buckets from milliseconds to a month.
+func views() []sdkmetric.View {
+	seconds := func(bounds ...float64) sdkmetric.Stream {
+		return sdkmetric.Stream{Aggregation: sdkmetric.AggregationExplicitBucketHistogram{Boundaries: bounds}}
+	}
+	return []sdkmetric.View{
+		sdkmetric.NewView(sdkmetric.Instrument{Name: "holdpoint.gate.open"}, seconds(1, 10, 60, 300, 1800, 3600, 4*3600, 24*3600, 7*24*3600, 30*24*3600)),
+		sdkmetric.NewView(sdkmetric.Instrument{Name: "holdpoint.*.duration"}, seconds(.005, .025, .1, .5, 1, 5, 30, 120, 600, 3600)),
+	}
+}
+
+// trace begins exporting traces where the environment says so.
+func (t *Telemetry) trace(ctx context.Context, o Options, res *resource.Resource) error {
+	get := func(name string) string {
+		if o.Getenv == nil {
+			return ""
+		}
+		v, _ := o.Getenv(name)
+		return v
+	}
+	base, endpoint := get("OTEL_EXPORTER_OTLP_ENDPOINT"), get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+	if get("OTEL_SDK_DISABLED") == "true" || base+endpoint == "" {
+		return nil
+	}
+	protocol := get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
+	if protocol == "" {
+		protocol = get("OTEL_EXPORTER_OTLP_PROTOCOL")
+	}
+	var exporter sdktrace.SpanExporter
+	var err error
+	switch protocol {
+	case "grpc":
+		exporter, err = otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(cmp.Or(endpoint, base)))
+	case "", "http/protobuf":
+		exporter, err = otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(cmp.Or(endpoint, strings.TrimSuffix(base, "/")+"/v1/traces")))
+	default:
+		return fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q: use grpc or http/protobuf", protocol)
+	}
+	if err != nil {
+		return fmt.Errorf("traces can't be exported: %w", err)
+	}
+	t.traces = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(res))
+	t.tracer = t.traces.Tracer(scope)
+	return nil
+}
+
+// Metrics are Holdpoint's own.
+func (t *Telemetry) Metrics() *Metrics { return t.metrics }
+
+// Handler serves the metrics in Prometheus's format.
+func (t *Telemetry) Handler() http.Handler {
+	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second, EnableOpenMetrics: true})
+}
+
+// Client adds the Temporal SDK's own metrics, and traces where they are exported, to a client and its workers.
+func (t *Telemetry) Client(o client.Options) (client.Options, error) {
+	o.MetricsHandler = temporalotel.NewMetricsHandler(temporalotel.MetricsHandlerOptions{
+		Meter: t.meters.Meter("temporal"), OnError: t.failed, UseMonotonicCounters: true})
+	if t.traces == nil {
+		return o, nil
+	}
+	// What a caller puts into baggage would stand in histories.
+	tracing, err := temporalotel.NewTracingInterceptor(temporalotel.TracerOptions{Tracer: t.tracer, DisableBaggage: true,
+		DisableQueryTracing: true, AllowInvalidParentSpans: true, TextMapPropagator: propagation.TraceContext{}})
+	if err != nil {
+		return o, fmt.Errorf("traces of workflows: %w", err)
+	}
+	o.Interceptors = append([]interceptor.ClientInterceptor{tracing}, o.Interceptors...)
+	return o, nil
+}
+
+// HTTP traces and measures requests to h.
+func (t *Telemetry) HTTP(h http.Handler) http.Handler {
+	options := []otelhttp.Option{otelhttp.WithMeterProvider(t.meters), otelhttp.WithPropagators(propagation.TraceContext{}),
+		otelhttp.WithFilter(func(r *http.Request) bool { return r.URL.Path != "/healthz" && r.URL.Path != "/readyz" }),
+		otelhttp.WithTracerProvider(noop.NewTracerProvider())}
+	if t.traces != nil {
+		options = append(options, otelhttp.WithTracerProvider(t.traces))
+	}
+	return otelhttp.NewHandler(h, "http", options...)
+}
+
+// TraceID is the id of the trace that ctx is in; "" outside of one.
+func TraceID(ctx context.Context) string {
+	if c := trace.SpanContextFromContext(ctx); c.HasTraceID() {
+		return c.TraceID().String()
+	}
+	return ""
+}
+
+// Close sends what is left to send.
+func (t *Telemetry) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	err := t.meters.Shutdown(ctx)
+	if t.traces != nil {
+		err = errors.Join(err, t.traces.Shutdown(ctx))
+	}
+	return err
+}
