@@ -23,6 +23,8 @@ type Definitions interface {
 	// found is false when the policy is gone, and then every call asks. What was returned is not changed any more: while
 	// it is the same slice it is the same rules, and costs nothing to compare.
 	Policy(name string) (rules []permission.Rule, found bool)
+	// Results returns a policy's rules about outputs, under the same promise.
+	Results(policy string) []permission.Rule
 	// Model returns the live model; an error is permanent.
 	Model(name string) (llm.Model, error)
 	Tool(name string) (tool.Tool, bool)

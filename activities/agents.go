@@ -139,7 +139,7 @@ type ResolveAgentInput struct {
 func (a *Activities) ResolveAgent(ctx context.Context, in ResolveAgentInput) (ResolveCallResult, error) {
 	var out ResolveCallResult
 	err := a.Store.Write(ctx, func(tx Tx) error {
-		_, head, err := lockRun(ctx, tx, in.RunID)
+		run, head, err := lockRun(ctx, tx, in.RunID)
 		if err != nil {
 			return err
 		}
@@ -161,23 +161,37 @@ func (a *Activities) ResolveAgent(ctx context.Context, in ResolveAgentInput) (Re
 			return err
 		}
 		w := &callWriter{ctx: ctx, tx: tx, rec: &rec, now: a.Now()}
-		if begun {
-			entry.State, entry.EndedAt = tool.StateFinished, w.now
-			if err := tx.SaveExecution(ctx, entry); err != nil {
-				return err
-			}
-		}
-		told := agentResult(child, found, in.Failed)
-		if len(rec.Edited) > 0 {
-			told.Content = editedNote(rec.Edited) + told.Content
-		}
-		res, err := w.finish(told)
+		res, err := a.answerOf(w, run, entry, begun, agentResult(child, found, in.Failed))
 		if err == nil {
-			out = ResolveCallResult{Status: res.Status, Head: res.Head}
+			out = ResolveCallResult{Status: res.Status, Interaction: res.Interaction, Head: res.Head}
 		}
 		return err
 	})
 	return out, err
+}
+
+// answerOf ends a call of an agent with its answer, unless people must release that first.
+func (a *Activities) answerOf(w *callWriter, run agent.Run, entry tool.Execution, begun bool, told tool.Result) (*RunToolResult, error) {
+	if open, err := w.stillAsked(); open != nil || err != nil {
+		return open, err
+	}
+	ag, err := agentOf(w.ctx, w.tx, run.AgentDigest)
+	if err != nil {
+		return nil, err
+	}
+	args := w.rec.Call.Args
+	if len(w.rec.Edited) > 0 {
+		args = w.rec.Edited
+	}
+	if _, def, known := a.toolOf(ag, w.rec.Call.Name); begun && known {
+		if g := a.outputGateOf(run, ag, def, args); g.waits(told) {
+			return w.hold(run, ag, entry, args, told, g)
+		}
+	}
+	if !begun {
+		return w.finish(told)
+	}
+	return w.end(entry, told)
 }
 
 func agentResult(child agent.Run, found bool, failed string) tool.Result {

@@ -244,12 +244,16 @@ func enough(need permission.Approval, requester interaction.PrincipalID, asked i
 	if out == nil {
 		return false, ""
 	}
-	if out.Status != interaction.StatusAnswered || (out.Action != interaction.ActionApprove && out.Action != interaction.ActionModifyArgs) {
+	redacts := asked.Request.Kind == interaction.KindResult && out.Action == interaction.ActionRedact
+	if out.Status != interaction.StatusAnswered || (out.Action != interaction.ActionApprove && out.Action != interaction.ActionModifyArgs && !redacts) {
 		return false, "the answer was not an approval"
 	}
 	var approvers, seats []interaction.PrincipalID
 	for n, r := range out.Responses {
 		approves := r.Action == interaction.ActionApprove || r.Action == interaction.ActionModifyArgs
+		if asked.Request.Kind == interaction.KindResult {
+			approves = interaction.SameVote(r, out.Responses[len(out.Responses)-1]) && interaction.Stands(out.Responses, n)
+		}
 		if !approves || slices.Contains(approvers, r.Reviewer.ID) {
 			continue
 		}

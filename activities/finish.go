@@ -90,7 +90,11 @@ func (a *Activities) closeAll(ctx context.Context, tx Tx, in FinishRunInput) ([]
 		if calls[i].SharedWith != "" {
 			continue // it ends with the one it shares with
 		}
-		evs, err := storeResult(ctx, tx, &calls[i], a.unfinished(ctx, tx, calls[i], in), now)
+		res, err := a.unfinished(ctx, tx, calls[i], in)
+		if err != nil {
+			return nil, err
+		}
+		evs, err := storeResult(ctx, tx, &calls[i], res, now)
 		if err != nil {
 			return nil, err
 		}
@@ -100,10 +104,18 @@ func (a *Activities) closeAll(ctx context.Context, tx Tx, in FinishRunInput) ([]
 }
 
 // unfinished words the result of a call that the end of its run overtook.
-func (a *Activities) unfinished(ctx context.Context, tx Tx, rec tool.Record, in FinishRunInput) tool.Result {
+func (a *Activities) unfinished(ctx context.Context, tx Tx, rec tool.Record, in FinishRunInput) (tool.Result, error) {
 	e, begun, err := tx.Execution(ctx, rec.Call.ID)
-	if err == nil && begun && e.State == tool.StateStarted {
-		return tool.Result{Status: tool.StatusUnknown, Content: fmt.Sprintf("The run ended (%s) while this call ran; whether it had its effect is not known.", in.Status)}
+	if err != nil {
+		return tool.Result{}, err
 	}
-	return tool.Result{Status: tool.StatusAborted, Content: fmt.Sprintf("The run ended (%s) before this call was carried out.", in.Status)}
+	if begun && e.State == tool.StateStarted {
+		return tool.Result{Status: tool.StatusUnknown, Content: fmt.Sprintf("The run ended (%s) while this call ran; whether it had its effect is not known.", in.Status)}, nil
+	}
+	if begun && e.State == tool.StateHeld {
+		e.State, e.Held, e.EndedAt = tool.StateFinished, nil, a.Now()
+		content := fmt.Sprintf("The call was made. The run ended (%s) before its output was released, so it was withheld.", in.Status)
+		return tool.Result{Status: tool.StatusWithheld, Content: content}, tx.SaveExecution(ctx, e)
+	}
+	return tool.Result{Status: tool.StatusAborted, Content: fmt.Sprintf("The run ended (%s) before this call was carried out.", in.Status)}, nil
 }

@@ -124,7 +124,9 @@ type ResolveCallInput struct {
 // ResolveCallResult says how the call ended: a result that arrived meanwhile wins over the answer.
 type ResolveCallResult struct {
 	Status tool.Status `json:"status"`
-	Head   event.Head  `json:"head"`
+	// Interaction, of a called agent's answer, is what must be asked before it can be given on.
+	Interaction *interaction.Request `json:"interaction,omitempty"`
+	Head        event.Head           `json:"head"`
 }
 
 // FinishRunInput ends a run's record.

@@ -24,6 +24,7 @@ const storePatience = 10 * time.Minute
 func (x *execution) store(ctx context.Context, out tool.Outcome) (RunToolResult, error) {
 	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
+	x.gate = x.a.outputGateOf(x.run, x.ag, x.impl.Definition(), x.args)
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		var res *RunToolResult
 		err := x.a.Store.Write(lasting, func(tx Tx) (err error) {
@@ -72,18 +73,28 @@ func (x *execution) storeIn(ctx context.Context, tx Tx, out tool.Outcome) (*RunT
 		}
 		return w.ask(q)
 	}
-	entry.State, entry.EndedAt = tool.StateFinished, w.now
-	if err := tx.SaveExecution(ctx, entry); err != nil {
-		return nil, err
-	}
-	if err := x.keep(ctx, tx, *out.Result); err != nil {
-		return nil, err
-	}
-	res := *out.Result
+	return x.storeResult(ctx, tx, w, entry, x.gate.silence(*out.Result))
+}
+
+// storeResult ends the call with what the tool returned, unless people must release that first.
+func (x *execution) storeResult(ctx context.Context, tx Tx, w *callWriter, entry tool.Execution, res tool.Result) (*RunToolResult, error) {
 	if x.edited {
 		if err := remember(ctx, tx, x.rec, *x.in.Approval); err != nil {
 			return nil, err
 		}
+	}
+	if x.gate.waits(res) {
+		entry.KeepAs = x.resultKey()
+		return w.hold(x.run, x.ag, entry, x.args, res, x.gate)
+	}
+	entry.State, entry.EndedAt = tool.StateFinished, w.now
+	if err := tx.SaveExecution(ctx, entry); err != nil {
+		return nil, err
+	}
+	if err := x.keep(ctx, tx, res); err != nil {
+		return nil, err
+	}
+	if x.edited {
 		res.Content = editedNote(x.args) + res.Content
 	}
 	return w.finish(res)

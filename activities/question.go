@@ -99,7 +99,7 @@ func openInteraction(ctx context.Context, tx Tx, rec *tool.Record, req interacti
 		return nil, nil, fmt.Errorf("interaction %s: %w", req.ID, err)
 	}
 	brief := open.Request.Brief()
-	return []event.Event{event.New(rec.Call.RunID, event.InteractionRequest, now, open.Request)}, &brief, nil
+	return []event.Event{event.New(rec.Call.RunID, event.InteractionRequest, now, open.Request.WithoutOutput())}, &brief, nil
 }
 
 // clip cuts s to at most n bytes at a rune's boundary.

@@ -123,7 +123,7 @@ func (a *Activities) changed(row interaction.Interaction, c Change) event.Event 
 		answered.Reason = "the time of the delegation is over"
 		return event.New(run, event.InteractionResponse, a.Now(), answered)
 	case interaction.ChangeEscalated, interaction.ChangeReminded:
-		return event.New(run, event.InteractionRequest, a.Now(), row.Request)
+		return event.New(run, event.InteractionRequest, a.Now(), row.Request.WithoutOutput())
 	default:
 		return event.New(run, event.Error, a.Now(), event.ErrorData{Code: CodeInternal, Message: "an interaction changed in an unknown way: " + string(c.Kind)})
 	}

@@ -47,7 +47,11 @@ func (a *Activities) ResolveCall(ctx context.Context, in ResolveCallInput) (Reso
 		if kept, err = keepRefusal(tx, w, run, asked.Request, in.Outcome); err != nil {
 			return err
 		}
-		res, err := w.finish(resolved(asked.Request, in.Outcome))
+		finish := func() (*RunToolResult, error) { return w.finish(resolved(asked.Request, in.Outcome)) }
+		if asked.Request.Kind == interaction.KindResult {
+			finish = func() (*RunToolResult, error) { return dropHeld(ctx, tx, in.CallID, w, withheld(in.Outcome)) }
+		}
+		res, err := finish()
 		if err != nil {
 			return err
 		}

@@ -131,6 +131,9 @@ func closeInteraction(ctx context.Context, tx Tx, out interaction.Outcome) (*eve
 	if err := tx.SaveInteraction(ctx, row); err != nil {
 		return nil, fmt.Errorf("interaction %s: %w", out.InteractionID, err)
 	}
+	if row.Request.Kind == interaction.KindResult { // the step has the text that was released, if one was
+		out.Responses = interaction.WithoutTexts(out.Responses)
+	}
 	return &event.InteractionResponseData{InteractionID: out.InteractionID, ToolCallID: row.Request.ToolCallID,
 		Status: out.Status, Action: out.Action, Responses: out.Responses, Reason: out.Reason}, nil
 }

@@ -43,13 +43,15 @@ func (e effect) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
 
 // definitions is the configuration of these tests: one agent, one policy, one tool.
 type definitions struct {
-	agent  agent.Agent
-	policy []permission.Rule
-	tool   tool.Tool
+	agent   agent.Agent
+	policy  []permission.Rule
+	results []permission.Rule
+	tool    tool.Tool
 }
 
 func (d *definitions) Agent(string) (agent.Agent, bool) { return d.agent, true }
 
+func (d *definitions) Results(string) []permission.Rule             { return d.results }
 func (d *definitions) Policy(name string) ([]permission.Rule, bool) { return d.policy, name == "house" }
 
 func (d *definitions) Model(string) (llm.Model, error) {

@@ -85,6 +85,7 @@ type execution struct {
 	preview string
 	invalid string // what is wrong with edited arguments
 	verdict *verdict
+	gate    outputGate
 
 	// Set by the claim.
 	entry   tool.Execution
@@ -135,6 +136,7 @@ func (x *execution) prepare(ctx context.Context) error {
 		x.invalid = bad.Error()
 		return nil
 	}
+	x.gate = x.a.outputGateOf(x.run, x.ag, def, x.args)
 	call := x.rec.Call
 	call.Args = x.args
 	x.base, x.preview = based(ctx, x.impl, call)
@@ -187,6 +189,9 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 	if open, err := w.stillAsked(); open != nil || err != nil {
 		return open, err
 	}
+	if begun && entry.State == tool.StateHeld {
+		return x.release(ctx, tx, w, entry)
+	}
 	if !x.known {
 		return w.finish(tool.Result{Status: tool.StatusError, Content: x.a.gone(x.ag, x.rec.Call.Name)})
 	}
@@ -206,6 +211,8 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 	if !begun {
 		if kept, err := x.kept(ctx, tx); err != nil {
 			return nil, err
+		} else if kept != nil && x.gate.waits(*kept) { // it was released to an earlier call, not to this one
+			return w.hold(x.run, x.ag, tool.Execution{CallID: x.in.CallID, RunID: x.in.RunID, Attempt: 1, StartedAt: w.now}, x.args, *kept, x.gate)
 		} else if kept != nil {
 			return w.finish(*kept)
 		}

@@ -38,6 +38,7 @@ type memory struct {
 	sets     *lru.Cache[rulesKey, *ruleSet]
 	setRules int
 	policies map[string]*knownPolicy
+	outputs  map[string]*outputRules
 	numbers  uint64
 	fields   map[string][]string // of a schema, by its text
 }
@@ -48,6 +49,7 @@ func (m *memory) ready() {
 		m.verdicts, _ = lru.New[verdictKey, rememberedVerdict](maxVerdicts)
 		m.sets, _ = lru.NewWithEvict(maxSets, func(_ rulesKey, s *ruleSet) { m.setRules -= s.size })
 		m.policies, m.fields = map[string]*knownPolicy{}, map[string][]string{}
+		m.outputs = map[string]*outputRules{}
 	})
 }
 
@@ -82,6 +84,28 @@ func expiriesOf(rules []permission.Rule) (out []time.Time) {
 	}
 	slices.SortFunc(out, time.Time.Compare)
 	return out
+}
+
+// results returns a policy's rules about outputs, compiled.
+func (m *memory) results(policy string, rules []permission.Rule) *ruleSet {
+	m.ready()
+	m.mu.Lock()
+	k := m.outputs[policy]
+	m.mu.Unlock()
+	if k != nil && sameRules(k.rules, rules) {
+		return k.set
+	}
+	set := compileSet(rules)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.outputs[policy] = &outputRules{rules, set}
+	return set
+}
+
+// outputRules are a policy's rules about outputs as they were last seen.
+type outputRules struct {
+	rules []permission.Rule
+	set   *ruleSet
 }
 
 // expired is how many of the rules no longer count at a time.

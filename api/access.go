@@ -46,6 +46,12 @@ func addressed(p interaction.Principal, q interaction.Request) bool {
 	})
 }
 
+// seesOutput reports whether p may see what a question about an output shows: those to whom it is put, and not the one
+// for whom the call was made, where that one may not answer.
+func seesOutput(p interaction.Principal, q interaction.Request) bool {
+	return addressed(p, q) && (isAdmin(p) || !q.ExcludeRequester || p.ID != q.Requester)
+}
+
 // visibleRun returns a run that the caller may see: their own, or one with something addressed to them. One that
 // they may not see looks like one that is not there.
 func (s *Server) visibleRun(ctx context.Context, id interaction.RunID) (agent.Run, error) {

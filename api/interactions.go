@@ -82,7 +82,7 @@ func (s *Server) listInteractions(ctx context.Context, in *listInteractionsInput
 				return nil, err
 			}
 			if ok {
-				seen = append(seen, newInteraction(i))
+				seen = append(seen, newInteraction(p, i))
 			}
 		}
 		f.PageToken, f.PageSize = next, in.PageSize-len(seen)
@@ -111,7 +111,7 @@ func (s *Server) getInteraction(ctx context.Context, in *interactionPath) (*inte
 			return nil, err
 		}
 		if ok {
-			return &interactionOutput{newInteraction(i)}, nil
+			return &interactionOutput{newInteraction(p, i)}, nil
 		}
 	}
 	return nil, noInteraction(in.ID)

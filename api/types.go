@@ -140,7 +140,11 @@ type Health struct {
 	Status string `json:"status"`
 }
 
-func newInteraction(i interaction.Interaction) Interaction {
+// newInteraction is an interaction as p may see it: who may not answer it does not see the output that it is about.
+func newInteraction(p interaction.Principal, i interaction.Interaction) Interaction {
+	if !seesOutput(p, i.Request) {
+		i = i.WithoutOutput()
+	}
 	v := Interaction{Request: i.Request, Status: i.Status, Responses: i.Responses, Action: i.Action,
 		ClosedReason: i.Reason, ClosedAt: i.ClosedAt, SubmittedAt: i.SubmittedAt}
 	v.ToolArgs = validJSON(v.ToolArgs)

@@ -184,7 +184,7 @@ func (e *evaluation) urls() {
 			e.res = t.method + " " + v
 			e.private = e.private || t.private
 			s := urlSubject{e.call.Tool, t}
-			if t.private && !e.namesPrivate(t) {
+			if t.private && !e.call.Ran && !e.namesPrivate(t) {
 				e.results = append(e.results, outcome{effect: Deny, text: v, subject: s, source: Source{Layer: LayerProtected},
 					reason: "the host is this machine or a private network, and no rule names it"})
 			}

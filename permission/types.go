@@ -293,6 +293,9 @@ type Call struct {
 	// the nearest existing parent. Nil is the identity. An error asks.
 	Resolve func(path string) (string, error)
 	Now     time.Time
+	// Ran marks a call that has run: which rules are about it is all that is asked,
+	// and nothing is denied or asked for another reason.
+	Ran bool
 }
 
 // Reason is one thing that was considered, in plain words.

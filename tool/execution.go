@@ -12,6 +12,7 @@ type State string
 const (
 	StateStarted  State = "started"  // claimed: the effect may have begun
 	StateAsked    State = "asked"    // the tool returned a request and had no effect
+	StateHeld     State = "held"     // the tool has run, and people decide what becomes of its output
 	StateFinished State = "finished" // the result is stored
 )
 
@@ -28,7 +29,10 @@ type Execution struct {
 	Claim    string             `json:"claim"`          // which activity attempt claimed it
 	Interact interaction.ID     `json:"interaction_id"` // the approval that it was claimed under
 	// Grants are the stored rules that it was claimed under: the call has counted its one use of each that has a bound.
-	Grants    []string  `json:"grants,omitempty"`
+	Grants []string `json:"grants,omitempty"`
+	// Held is the output while it waits to be released, and KeepAs the key under which it may be kept once it is.
+	Held      *Result   `json:"held,omitempty"`
+	KeepAs    string    `json:"keep_as,omitempty"`
 	StartedAt time.Time `json:"started_at"`
 	EndedAt   time.Time `json:"ended_at,omitzero"`
 }

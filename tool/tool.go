@@ -91,9 +91,10 @@ const (
 	StatusRejected Status = "rejected" // a person said no
 	StatusRetry    Status = "retry"    // a person asked the model to think again
 	StatusSkipped  Status = "skipped"
-	StatusExpired  Status = "expired" // nobody answered in time
-	StatusAborted  Status = "aborted" // the run was stopped
-	StatusUnknown  Status = "unknown" // it may or may not have happened; a person gave up on it
+	StatusExpired  Status = "expired"  // nobody answered in time
+	StatusAborted  Status = "aborted"  // the run was stopped
+	StatusWithheld Status = "withheld" // it ran, and its output was not released
+	StatusUnknown  Status = "unknown"  // it may or may not have happened; a person gave up on it
 )
 
 // Result is what the model gets. Content is text; it is bounded by MaxContentBytes when it reaches the model.

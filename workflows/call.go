@@ -55,6 +55,8 @@ type call struct {
 	approval *interaction.Outcome
 	answer   *interaction.Outcome
 	released *interaction.Outcome
+	// ran: the tool has run, and what is left to do needs it no more.
+	ran bool
 }
 
 // carry goes back and forth between gate and tool until the call has its result.
@@ -81,7 +83,7 @@ func (c *call) carry(ctx workflow.Context) error {
 		}
 		res, err := c.tool(ctx)
 		if err == nil && res.Child != nil {
-			return c.agent(ctx, *res.Child)
+			res.Interaction, err = c.agent(ctx, *res.Child)
 		}
 		if err != nil {
 			if c.run.st.Stop != nil {
@@ -102,8 +104,9 @@ func (c *call) runs(out *interaction.Outcome) bool {
 		return false
 	}
 	switch out.Action {
-	case interaction.ActionApprove, interaction.ActionModifyArgs:
+	case interaction.ActionApprove, interaction.ActionModifyArgs, interaction.ActionRedact:
 		c.approval, c.answer = out, nil
+		c.ran = c.gate.it.Request.Kind == interaction.KindResult
 		return true
 	case interaction.ActionAnswer, interaction.ActionProvideInfo, interaction.ActionCustom:
 		if c.gate.it.Request.Kind == interaction.KindTool {
@@ -127,7 +130,11 @@ func (c *call) tool(ctx workflow.Context) (activities.RunToolResult, error) {
 	defer func() {
 		r.running = slices.DeleteFunc(r.running, func(id interaction.CallID) bool { return id == c.plan.CallID })
 	}()
-	return r.runTool(ctx, c.plan, activities.RunToolInput{RunID: r.in.RunID, CallID: c.plan.CallID,
+	plan := c.plan
+	if c.ran {
+		plan.TaskQueue = ""
+	}
+	return r.runTool(ctx, plan, activities.RunToolInput{RunID: r.in.RunID, CallID: c.plan.CallID,
 		AgentDigest: r.st.AgentDigest, Approval: c.approval, Answer: c.answer, Released: c.released})
 }
 

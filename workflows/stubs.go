@@ -93,8 +93,9 @@ func (r *agentRun) awaitAgent(ctx workflow.Context, child activities.ChildRun) e
 	return workflow.ExecuteActivity(ctx, activities.AwaitAgentName, activities.AwaitAgentInput{WorkflowID: RunWorkflowID(child.RunID)}).Get(ctx, nil)
 }
 
-func (r *agentRun) resolveAgent(ctx workflow.Context, in activities.ResolveAgentInput) error {
-	return workflow.ExecuteActivity(r.record(ctx, "answer of "+clip(string(in.Child), 60)), activities.ResolveAgentName, in).Get(ctx, nil)
+func (r *agentRun) resolveAgent(ctx workflow.Context, in activities.ResolveAgentInput) (res activities.ResolveCallResult, err error) {
+	err = workflow.ExecuteActivity(r.record(ctx, "answer of "+clip(string(in.Child), 60)), activities.ResolveAgentName, in).Get(ctx, &res)
+	return res, err
 }
 
 func (r *agentRun) finishRecord(ctx workflow.Context, in activities.FinishRunInput) error {

@@ -11,11 +11,11 @@ import (
 	"holdpoint/interaction"
 )
 
-// agent has another agent carry the call out. What stops this run stops that one, and this one waits for its end.
-func (c *call) agent(ctx workflow.Context, child activities.ChildRun) error {
+// agent has another agent carry the call out, and returns what must be asked before its answer can be given on. What stops this run stops that one, and this one waits for its end.
+func (c *call) agent(ctx workflow.Context, child activities.ChildRun) (*interaction.Request, error) {
 	r := c.run
 	if err := r.hold(ctx); err != nil || r.st.Stop != nil {
-		return nil // the run stops; FinishRun closes the call
+		return nil, nil // the run stops; FinishRun closes the call
 	}
 	r.children = append(r.children, child.RunID)
 	_, err := r.callAgent(ctx, child)
@@ -30,7 +30,11 @@ func (c *call) agent(ctx workflow.Context, child activities.ChildRun) error {
 	}
 	free, cancel := workflow.NewDisconnectedContext(ctx) // how it ended is recorded, whatever ended it
 	defer cancel()
-	return r.resolveAgent(free, in)
+	res, err := r.resolveAgent(free, in)
+	if r.st.Stop != nil {
+		return nil, err // FinishRun closes what it asks
+	}
+	return res.Interaction, err
 }
 
 // tellChildren hands a control message on to the runs of the agents that this run has called.

@@ -201,6 +201,9 @@ func (d *definitions) Policy(name string) ([]permission.Rule, bool) {
 	return rules, found
 }
 
+// Results returns a policy's rules about outputs.
+func (d *definitions) Results(policy string) []permission.Rule { return d.cfg.Results(policy) }
+
 // Model returns the live model of a name.
 func (d *definitions) Model(name string) (llm.Model, error) {
 	m, ok := d.models[name]

@@ -51,6 +51,8 @@ var shapes = []struct {
 	{name: "aborted", rules: deadline("1h"), turns: one(), drive: abort, events: 2 + 2, actions: 2},
 	{name: "terminated", turns: one(), drive: answerAll("terminate"), events: 2, actions: 1},
 	{name: "asked_by_a_tool", turns: []llm.Message{apptest.Calls("ask_human", `{"question":"which?"}`)}, drive: answerText, events: 6 + 3 + 2, actions: 2 + 1 + 1},
+	{name: "result_released", rules: gatedResult, turns: one(), drive: answerAll("approve"), events: 6 + 3 + 2, actions: 2 + 1 + 1},
+	{name: "result_withheld", rules: gatedResult, turns: one(), drive: answerAll("withhold"), events: 6 + 3 + 2, actions: 2 + 1 + 1},
 	{name: "malformed_signal", turns: one(), drive: malformed, events: 6 + 2 + 4, actions: 2 + 1 + 2},
 }
 

@@ -73,6 +73,8 @@ type examples struct {
 	rule  permission.Rule
 	key   string // of the section
 	calls []exampleCall
+	// result: the rule is about results, and has no examples.
+	result bool
 }
 
 type exampleCall struct {

@@ -97,7 +97,9 @@ type Store struct {
 type Policy struct {
 	Name  string
 	Rules []permission.Rule
-	Pos   Pos
+	// Results are the rules about outputs. They play no part in whether a call may run.
+	Results []permission.Rule
+	Pos     Pos
 }
 
 // AgentSpec is an agent together with the names that the worker's side resolves.
@@ -175,6 +177,12 @@ func (c *Config) Policy(name string) []permission.Rule {
 		}
 	}
 	return rules
+}
+
+// Results returns the rules about outputs of the policy of that name.
+func (c *Config) Results(name string) []permission.Rule {
+	p, _ := find(c.Policies, func(p Policy) bool { return p.Name == name })
+	return p.Results
 }
 
 // denyRule is how default_policy: deny is enforced.

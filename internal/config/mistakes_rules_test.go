@@ -48,6 +48,23 @@ rules:
 :15: rules[1].quorum: 3 approvals are needed and only 2 reviewers may give one: lower it or name more
 :15: rules[1].on_timeout: has no effect without timeout: add one or remove it
 :16: rules[2].on_timeout: has no effect without timeout: add one or remove it`},
+	{"rules about results", `type: policy
+name: p
+rules:
+  - {match: bash, decision: deny, stage: result}
+  - {match: bash, decision: allow, stage: result}
+  - {match: bash, decision: ask, stage: reslt}
+  - {match: bash, decision: ask, stage: result, max_grant: user, timeout: 1h, on_timeout: skip, examples: {ask: ["bash(ls)"]}}
+  - {match: bash, decision: ask, timeout: 1h, on_timeout: withhold}
+  - {match: "bahs", decision: ask, stage: result}
+`, `:4: rules[0].decision: deny is not possible with stage: result: the call has run by then; deny the call by a rule without stage, or let people withhold its output (decision: ask)
+:5: rules[1].decision: allow has no effect with stage: result: where no such rule asks, the agent gets the output anyway; remove the rule
+:6: rules[2].stage: "reslt" is none of call, result (did you mean "result"?)
+:7: rules[3].max_grant: has no effect with stage: result: no saved rule releases an output; remove it
+:7: rules[3].examples: is about calls, and this rule is about results: put it on a rule without stage
+:7: rules[3].on_timeout: "skip" is none of withhold, terminate
+:8: rules[4].on_timeout: "withhold" is none of reject, skip, terminate, retry
+:9: rules[5].match: no tool is named "bahs" (did you mean "bash"?)`},
 	{"conditions", `type: policy
 name: p
 rules:

@@ -35,21 +35,25 @@ func (s *section) rules(p *Policy, n *yaml.Node) {
 	var examples []examples
 	for i, item := range n.Content {
 		r, e, ok := s.rule(i, item, p.Name)
-		if ok {
+		switch {
+		case ok && e.result:
+			p.Results = append(p.Results, r)
+		case ok:
 			p.Rules = append(p.Rules, r)
 			e.rule = r
 			examples = append(examples, e)
 		}
 	}
-	set := s.compile(*p)
+	set := s.compile(p.Rules)
+	s.compile(p.Results)
 	if len(s.l.problems) == before { // what an incomplete set decides says nothing
 		s.checkExamples(set, examples)
 	}
 }
 
 // compile checks the rules together, once each has been accepted alone: what only the whole set shows.
-func (s *section) compile(p Policy) *permission.Set {
-	set, problems, err := permission.Compile(p.Rules)
+func (s *section) compile(rules []permission.Rule) *permission.Set {
+	set, problems, err := permission.Compile(rules)
 	if err != nil {
 		s.reportKey("rules", "%v", err)
 	}
@@ -74,8 +78,10 @@ func (s *section) rule(i int, n *yaml.Node, policy string) (permission.Rule, exa
 	}
 	decision := r.choice("decision")
 	pattern, _ := r.scalar("match", "a pattern such as bash(rm:*)")
-	out.Approval = r.approval()
+	result := r.stage(decision)
+	out.Approval = r.approval(result)
 	e := r.examples()
+	e.result = result
 	r.finish()
 	if decision != "" && pattern.line != 0 {
 		out.Pattern = pattern.text
@@ -120,14 +126,14 @@ func compileOne(r permission.Rule) error {
 	return err
 }
 
-// approval reads how to ask.
-func (s *section) approval() permission.Approval {
+// approval reads how to ask, about a call or about a result.
+func (s *section) approval(result bool) permission.Approval {
 	a := permission.Approval{Reviewers: s.reviewers()}
 	if s.has("quorum") { // what is not said stays 0, as the engine has it
 		a.Quorum = s.integer("quorum")
 	}
 	a.ExcludeRequester = s.flag("exclude_requester")
-	a.Timeout, a.OnTimeout = s.duration("timeout"), s.onTimeout()
+	a.Timeout, a.OnTimeout = s.duration("timeout"), s.onTimeout(result)
 	a.RemindEvery, a.Escalate = s.duration("remind_every"), s.ladder(a)
 	a.MaxGrant = permission.GrantScope(s.choice("max_grant"))
 	group := slices.ContainsFunc(a.Reviewers, func(r string) bool { return strings.HasPrefix(r, groupPrefix) })
@@ -143,12 +149,15 @@ var timeoutActions = []string{
 }
 
 // onTimeout reads what happens when nobody answers. It is never an approval.
-func (s *section) onTimeout() string {
+func (s *section) onTimeout(result bool) string {
 	v, ok := s.scalar("on_timeout", "text")
 	if !ok {
 		return ""
 	}
 	allowed := timeoutActions
+	if result {
+		allowed = resultTimeoutActions
+	}
 	switch {
 	case slices.Contains(allowed, v.text):
 		return v.text

@@ -173,7 +173,7 @@ func result(id string, message llm.Message) sdk.ContentBlockParamUnion {
 		block.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: message.Content}}}
 	}
 	switch tool.Status(message.ToolStatus) {
-	case "", tool.StatusSuccess, tool.StatusSkipped:
+	case "", tool.StatusSuccess, tool.StatusSkipped, tool.StatusWithheld:
 	default:
 		block.IsError = param.NewOpt(true)
 	}
