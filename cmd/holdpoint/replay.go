@@ -23,11 +23,11 @@ func replayCommand(c *cli) *cobra.Command {
 			var err error
 			switch {
 			case len(paths) == 0:
-				err = app.ReplayLive(cmd.Context(), query, r.tell)
+				err = app.ReplayLive(cmd.Context(), c.getenv, query, r.tell)
 			case query != "":
 				return usage("--query selects live runs; leave it out, or the files")
 			default:
-				err = app.ReplayFiles(paths, r.tell)
+				err = app.ReplayFiles(cmd.Context(), c.getenv, paths, r.tell)
 			}
 			if err != nil {
 				return err

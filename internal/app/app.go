@@ -19,6 +19,7 @@ import (
 	"holdpoint/internal/app/demo"
 	"holdpoint/internal/config"
 	"holdpoint/internal/devserver"
+	"holdpoint/internal/seal"
 	"holdpoint/internal/store"
 	"holdpoint/internal/store/mongorules"
 	"holdpoint/internal/telemetry"
@@ -29,7 +30,8 @@ type App struct {
 	o         Options
 	log       *slog.Logger
 	telemetry *telemetry.Telemetry
-	metrics   string // the address they are served on
+	metrics   string     // the address they are served on
+	keys      *seal.Ring // nil: nothing is sealed
 	defs      *definitions
 	schemas   *schemas
 	store     *store.Store
@@ -167,6 +169,9 @@ func (a *App) prepare(ctx context.Context, part string) error {
 	if err := a.measure(ctx, part); err != nil {
 		return err
 	}
+	if err := a.openKeys(ctx); err != nil {
+		return err
+	}
 	cfg, err := a.loadConfig(dev)
 	if err != nil {
 		return err
@@ -220,7 +225,7 @@ func (a *App) openLog() error {
 
 func (a *App) dial(ctx context.Context, o client.Options) error {
 	o.Logger = sdklog.NewStructuredLogger(a.log)
-	o, err := a.telemetry.Client(o)
+	o, err := a.telemetry.Client(a.keys.Client(o))
 	if err != nil {
 		return err
 	}

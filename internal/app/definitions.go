@@ -12,6 +12,7 @@ import (
 	"holdpoint/agent"
 	"holdpoint/api"
 	"holdpoint/internal/config"
+	"holdpoint/internal/seal"
 	"holdpoint/llm"
 	"holdpoint/llm/anthropic"
 	"holdpoint/llm/openai"
@@ -234,6 +235,11 @@ func protected(o Options) []permission.Rule {
 	deny("file_read(" + private + ")")
 	deny("file_write(" + private + ")")
 	deny("file_edit(" + private + ")")
+	if file, ok := o.Getenv(seal.EnvFile); ok && filepath.IsAbs(file) {
+		for _, tool := range []string{"file_read", "file_write", "file_edit"} {
+			deny(tool + "(" + literal(filepath.Clean(file)) + ")")
+		}
+	}
 	if o.Config != "" {
 		policy := literal(o.Config)
 		deny("file_write(" + policy + "/**)")

@@ -63,7 +63,7 @@ func TestRecordedAndLiveRunsReplay(t *testing.T) {
 	var live []app.Replayed
 	h.Eventually("Temporal to list the run", func() bool {
 		live = nil
-		err := app.ReplayLive(context.Background(), "WorkflowId = '"+run.Workflow+"'", func(r app.Replayed) { live = append(live, r) })
+		err := app.ReplayLive(context.Background(), os.LookupEnv, "WorkflowId = '"+run.Workflow+"'", func(r app.Replayed) { live = append(live, r) })
 		return err == nil && len(live) == 1
 	})
 	if live[0].Err != nil {
@@ -73,7 +73,7 @@ func TestRecordedAndLiveRunsReplay(t *testing.T) {
 
 	recorded := filepath.Join("..", "..", "workflows", "testdata", "histories")
 	n := 0
-	if err := app.ReplayFiles([]string{recorded}, func(r app.Replayed) {
+	if err := app.ReplayFiles(context.Background(), os.LookupEnv, []string{recorded}, func(r app.Replayed) {
 		if n++; r.Err != nil {
 			t.Errorf("%s: %v", r.Name, r.Err)
 		}
@@ -88,14 +88,14 @@ func TestRecordedAndLiveRunsReplay(t *testing.T) {
 	if err := os.WriteFile(other, []byte(strings.Replace(string(text), `"name": "RunTool"`, `"name": "ResolveCall"`, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := app.ReplayFiles([]string{other}, func(r app.Replayed) {
+	if err := app.ReplayFiles(context.Background(), os.LookupEnv, []string{other}, func(r app.Replayed) {
 		if r.Err == nil {
 			t.Error("a history of other code replays")
 		}
 	}); err != nil {
 		t.Error(err)
 	}
-	if err := app.ReplayFiles([]string{t.TempDir()}, func(app.Replayed) {}); err == nil {
+	if err := app.ReplayFiles(context.Background(), os.LookupEnv, []string{t.TempDir()}, func(app.Replayed) {}); err == nil {
 		t.Error("an empty directory is no mistake")
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"holdpoint/internal/seal"
 	"holdpoint/workflows"
 )
 
@@ -30,7 +31,11 @@ type Replayed struct {
 
 // ReplayFiles replays the histories in files, and in directories the files that end in .json, and tells of each. They are
 // what `temporal workflow show --output json` writes.
-func ReplayFiles(paths []string, tell func(Replayed)) error {
+func ReplayFiles(ctx context.Context, getenv func(string) (string, bool), paths []string, tell func(Replayed)) error {
+	replays, err := replayerOf(ctx, getenv)
+	if err != nil {
+		return err
+	}
 	for _, path := range paths {
 		files := []string{path}
 		if info, err := os.Stat(path); err != nil {
@@ -44,7 +49,7 @@ func ReplayFiles(paths []string, tell func(Replayed)) error {
 			}
 		}
 		for _, file := range files {
-			tell(Replayed{Name: file, Err: replayer().ReplayWorkflowHistoryFromJSONFile(quiet, file)})
+			tell(Replayed{Name: file, Err: replays.ReplayWorkflowHistoryFromJSONFile(quiet, file)})
 		}
 	}
 	return nil
@@ -55,12 +60,16 @@ const MaxReplayed = 10_000
 
 // ReplayLive replays the runs that a visibility query selects, "" all that are open, from the namespace that the
 // TEMPORAL_* variables name. It changes nothing there.
-func ReplayLive(ctx context.Context, query string, tell func(Replayed)) error {
+func ReplayLive(ctx context.Context, getenv func(string) (string, bool), query string, tell func(Replayed)) error {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return fmt.Errorf("the connection settings (TEMPORAL_* variables, profile file) can't be used: %w", err)
 	}
-	c, err := client.DialContext(ctx, options)
+	keys, err := seal.Load(ctx, getenv)
+	if err != nil {
+		return err
+	}
+	c, err := client.DialContext(ctx, keys.Client(options))
 	if err != nil {
 		return fmt.Errorf("no Temporal server answers at %q: %w: check TEMPORAL_ADDRESS", options.HostPort, err)
 	}
@@ -78,7 +87,7 @@ func ReplayLive(ctx context.Context, query string, tell func(Replayed)) error {
 		for _, e := range page.GetExecutions() {
 			n++
 			id, run := e.GetExecution().GetWorkflowId(), e.GetExecution().GetRunId()
-			tell(Replayed{Name: id + " " + run, Err: replayLive(ctx, c, id, run)})
+			tell(Replayed{Name: id + " " + run, Err: replayLive(ctx, c, keys, id, run)})
 		}
 		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
 			return nil
@@ -87,7 +96,7 @@ func ReplayLive(ctx context.Context, query string, tell func(Replayed)) error {
 	return fmt.Errorf("there are more than %d such runs: narrow the query", MaxReplayed)
 }
 
-func replayLive(ctx context.Context, c client.Client, id, run string) error {
+func replayLive(ctx context.Context, c client.Client, keys *seal.Ring, id, run string) error {
 	h := &history.History{}
 	it := c.GetWorkflowHistory(ctx, id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for it.HasNext() {
@@ -100,16 +109,31 @@ func replayLive(ctx context.Context, c client.Client, id, run string) error {
 	if len(h.Events) == 0 {
 		return errors.New("its history is empty")
 	}
-	return replayer().ReplayWorkflowHistory(quiet, h)
+	r, err := replayer(keys)
+	if err != nil {
+		return err
+	}
+	return r.ReplayWorkflowHistory(quiet, h)
 }
 
 // quiet keeps the SDK from telling on the output what the caller is told anyway.
 var quiet = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 
-func replayer() worker.WorkflowReplayer {
-	r := worker.NewWorkflowReplayer()
+func replayer(keys *seal.Ring) (worker.WorkflowReplayer, error) {
+	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: keys.Converter()})
+	if err != nil {
+		return nil, err
+	}
 	r.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
-	return r
+	return r, nil
+}
+
+func replayerOf(ctx context.Context, getenv func(string) (string, bool)) (worker.WorkflowReplayer, error) {
+	keys, err := seal.Load(ctx, getenv)
+	if err != nil {
+		return nil, err
+	}
+	return replayer(keys)
 }
 
 // ReplayMistake is a replay's error in one line.

@@ -97,7 +97,10 @@ func (t *Telemetry) trace(ctx context.Context, o Options, res *resource.Resource
 		if o.Getenv == nil {
 			return ""
 		}
-		v, _ := o.Getenv(name)
+		v, ok := o.Getenv(name)
+		if !ok {
+			return ""
+		}
 		return v
 	}
 	base, endpoint := get("OTEL_EXPORTER_OTLP_ENDPOINT"), get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
