@@ -7,8 +7,9 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// heartbeatEvery is well below every heartbeat timeout, so that a cancellation arrives within two seconds.
-const heartbeatEvery = time.Second
+// heartbeatEvery is well below every heartbeat timeout. A cancellation arrives with a heartbeat, of which the SDK sends one
+// a second.
+const heartbeatEvery = time.Second / 2
 
 // heartbeat tells Temporal that the activity lives until stop is called. It is also how a cancellation arrives; an
 // activity that was cancelled or paused lives on until its tool has stopped and its result is stored.

@@ -153,6 +153,17 @@ type RecordInput struct {
 	Holds   []Hold            `json:"holds,omitempty"`
 	Lifts   []Lift            `json:"lifts,omitempty"`
 	Changes []Change          `json:"changes,omitempty"`
+	// CallHolds are pauses of calls that run, and their ends.
+	CallHolds []CallHold `json:"call_holds,omitempty"`
+}
+
+// CallHold is a pause of one call that runs, or its end. Key makes recording it idempotent.
+type CallHold struct {
+	Key    interaction.ResponseID  `json:"key"`
+	CallID interaction.CallID      `json:"tool_call_id"`
+	Paused bool                    `json:"paused"`
+	By     interaction.PrincipalID `json:"by,omitempty"`
+	Note   string                  `json:"note,omitempty"`
 }
 
 // Change is what happened to an interaction that goes on, and how it stands since. Key makes recording it idempotent.

@@ -44,7 +44,7 @@ func (x *execution) store(ctx context.Context, out tool.Outcome) (RunToolResult,
 }
 
 func (x *execution) storeIn(ctx context.Context, tx Tx, out tool.Outcome) (*RunToolResult, error) {
-	_, head, err := lockRun(ctx, tx, x.in.RunID)
+	run, head, err := lockRun(ctx, tx, x.in.RunID)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +62,9 @@ func (x *execution) storeIn(ctx context.Context, tx Tx, out tool.Outcome) (*RunT
 		return x.late(ctx, tx)
 	}
 	w := &callWriter{ctx: ctx, tx: tx, rec: &x.rec, now: x.a.Now()}
+	if e := x.boundary(run); e != nil {
+		w.events = append(w.events, *e)
+	}
 	if out.Request != nil {
 		entry.State, entry.Phase = tool.StateAsked, entry.Phase+1
 		if err := tx.SaveExecution(ctx, entry); err != nil {

@@ -28,7 +28,11 @@ func (a *Activities) Record(ctx context.Context, in RecordInput) (RecordResult, 
 		if err != nil {
 			return err
 		}
-		events = append(append(events, lifted...), changed...)
+		held, err := a.holdCalls(ctx, tx, &run, in.CallHolds)
+		if err != nil {
+			return err
+		}
+		events = append(append(append(events, lifted...), changed...), held...)
 		if n := len(in.Holds); n > 0 && !run.Status.Final() {
 			if err := stand(ctx, tx, run, in.Holds[n-1].Paused); err != nil {
 				return err

@@ -22,6 +22,8 @@ type Store interface {
 	Transcript(ctx context.Context, session interaction.SessionID) ([]llm.Step, error)
 	// WaitingRuns returns the workflow ids of a user's runs that wait for people, at most 1,000, the newest first.
 	WaitingRuns(ctx context.Context, user interaction.PrincipalID) ([]string, error)
+	// Run reads a run as it was last committed.
+	Run(ctx context.Context, id interaction.RunID) (r agent.Run, found bool, err error)
 	// Delta keeps a piece of a step that is being written, for the live stream. Losing one is harmless.
 	Delta(ctx context.Context, run interaction.RunID, d event.StepDeltaData) error
 }

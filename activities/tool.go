@@ -23,7 +23,7 @@ func (a *Activities) RunTool(ctx context.Context, in RunToolInput) (RunToolResul
 	stop := heartbeat(ctx)
 	defer stop()
 	x := &execution{a: a, in: in, claim: uuid.NewString()}
-	if err := x.prepare(ctx); err != nil {
+	if err := x.ready(ctx); err != nil {
 		return RunToolResult{}, err
 	}
 	a.at(PointBeforeClaim)
@@ -91,6 +91,7 @@ type execution struct {
 	entry   tool.Execution
 	granted bool // the approval left a grant behind
 	decide  permission.Decision
+	still   *standstill // while it runs
 }
 
 // prepare reads what the claim needs and does the slow part, reading files, before the transaction.
@@ -317,12 +318,6 @@ func (x *execution) take(ctx context.Context, tx Tx, w *callWriter, entry tool.E
 
 // execute runs the tool. Its faults become results, so that the model always gets an answer.
 func (x *execution) execute(ctx context.Context) (out tool.Outcome) {
-	defer func() {
-		if p := recover(); p != nil {
-			activity.GetLogger(ctx).Error("a tool panicked", "tool", x.rec.Call.Name, "panic", p)
-			out = tool.Failure(fmt.Sprintf("The tool %s failed inside. It may have had an effect.", x.rec.Call.Name))
-		}
-	}()
 	call := x.rec.Call
 	call.Args = x.args
 	call.Key = fmt.Sprintf("%s-%d", call.ID, x.entry.Phase)
@@ -338,9 +333,13 @@ func (x *execution) execute(ctx context.Context) (out tool.Outcome) {
 	}
 	observed, ended := x.a.observer().Running(ctx, x.impl.Definition().Name)
 	defer func() { ended(statusOf(out)) }()
-	runCtx, cancel := context.WithTimeout(observed, limit)
-	defer cancel()
-	out, err := x.impl.Run(runCtx, call)
+	runCtx, clock := tool.WithLimit(observed, limit)
+	defer clock.End()
+	x.still = &standstill{x: x, limit: clock}
+	call.Stoppable = x.still.stoppable
+	end := x.still.follow(ctx)
+	out, err := x.enter(runCtx, call)
+	end()
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return tool.Outcome{Result: &tool.Result{Status: tool.StatusAborted, Content: "The call was stopped while it ran: " + err.Error()}}

@@ -87,11 +87,21 @@ type Run struct {
 	Input       string                `json:"input"`
 	Metadata    map[string]string     `json:"metadata,omitempty"`
 	Status      RunStatus             `json:"status"`
-	Output      string                `json:"output,omitempty"`
-	ErrorCode   string                `json:"error_code,omitempty"`
-	Error       string                `json:"error,omitempty"`
-	StartedAt   time.Time             `json:"started_at"`
-	EndedAt     time.Time             `json:"ended_at,omitzero"`
+	// Held are the calls that people paused alone while they ran, and let go on, the last ones.
+	Held      []HeldCall `json:"held_calls,omitempty"`
+	Output    string     `json:"output,omitempty"`
+	ErrorCode string     `json:"error_code,omitempty"`
+	Error     string     `json:"error,omitempty"`
+	StartedAt time.Time  `json:"started_at"`
+	EndedAt   time.Time  `json:"ended_at,omitzero"`
+}
+
+// HeldCall says whether a running call was paused alone, by whom and why.
+type HeldCall struct {
+	CallID interaction.CallID      `json:"tool_call_id"`
+	Paused bool                    `json:"paused"`
+	By     interaction.PrincipalID `json:"by,omitempty"`
+	Note   string                  `json:"note,omitempty"`
 }
 
 // GrantSession is the session whose grants hold for the run: its own, or that of the run which a person started.

@@ -137,7 +137,7 @@ func (s *Server) control(ctx context.Context, in *controlInput) (*deliveredOutpu
 	}
 	id := madeID(in.Body.ID)
 	return s.tell(ctx, r, id, workflows.MessageControl, workflows.ControlMessage{ID: id, RunID: r.ID,
-		Action: in.Body.Action, InteractionID: in.Body.InteractionID, Note: in.Body.Note, Principal: principal(ctx)})
+		Action: in.Body.Action, InteractionID: in.Body.InteractionID, ToolCallID: in.Body.ToolCallID, Note: in.Body.Note, Principal: principal(ctx)})
 }
 
 type messageInput struct {

@@ -119,6 +119,7 @@ type Control struct {
 	ID            interaction.ResponseID  `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"Chosen by the sender: the same id is applied once"`
 	Action        workflows.ControlAction `json:"action" enum:"abort_run,pause_run,resume_run,pause,resume,lift_rejection"`
 	InteractionID interaction.ID          `json:"interaction_id,omitempty" maxLength:"256" doc:"With pause, resume and lift_rejection: which one"`
+	ToolCallID    interaction.CallID      `json:"tool_call_id,omitempty" maxLength:"256" doc:"With pause and resume, in place of interaction_id: a call that runs"`
 	Note          string                  `json:"note,omitempty" doc:"4 KiB at most"`
 }
 

@@ -80,12 +80,14 @@ type (
 		By   interaction.PrincipalID `json:"by,omitempty"`
 		Note string                  `json:"note,omitempty"`
 	}
-	// ToolHoldData says who held one call, so that its clocks stand, or let it go on.
+	// ToolHoldData says that one call is held, or goes on. Either it waits at an interaction, whose clocks stand; or it
+	// runs, alone or with its run, and How says how it stands.
 	ToolHoldData struct {
-		InteractionID interaction.ID          `json:"interaction_id"`
+		InteractionID interaction.ID          `json:"interaction_id,omitempty"`
 		ToolCallID    interaction.CallID      `json:"tool_call_id,omitempty"`
 		By            interaction.PrincipalID `json:"by,omitempty"`
 		Note          string                  `json:"note,omitempty"`
+		How           How                     `json:"how,omitempty"`
 	}
 	// RunCompletedData ends a run that came to a final answer.
 	RunCompletedData struct {
@@ -108,4 +110,14 @@ type (
 		Message    string                 `json:"message"`
 		ResponseID interaction.ResponseID `json:"response_id,omitempty"`
 	}
+)
+
+// How says how a call that runs is paused.
+type How string
+
+const (
+	// HowStopped: nothing of it moves, and its time does not count.
+	HowStopped How = "stopped"
+	// HowBoundary: it can't be stopped in its middle. It goes on to its end, and nothing follows until it is resumed.
+	HowBoundary How = "at its next boundary"
 )

@@ -77,6 +77,9 @@ type Call struct {
 	// of a call of its own. An error says why it must not be made; nil allows it, and private is then what
 	// Private is of a call. It is only for use while Run runs. A nil Hop allows nothing.
 	Hop func(ctx context.Context, args json.RawMessage) (private bool, err error) `json:"-"`
+	// Stoppable, if set, is told by a tool how its call can be stopped while it runs. The tool calls forget before that is
+	// over. A tool that tells nothing can't be stopped: while its run is paused it goes on to its end.
+	Stoppable func(Stopper) (forget func()) `json:"-"`
 	// Answer is what a person said to the request that this tool returned when it ran before.
 	Answer *interaction.Response `json:"answer,omitempty"`
 }

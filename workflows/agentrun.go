@@ -31,9 +31,10 @@ type agentRun struct {
 	modelTurn int
 	running   []interaction.CallID // tool calls in flight
 	asked     int                  // questions of Gates so far
-	children  []interaction.RunID  // of agents that were called
-	cancel    workflow.CancelFunc  // of tools and model calls, for an abort
-	ended     agent.RunStatus      // how it ended, "" while it goes on
+	children  []*calledRun
+	lastHold  *ControlMessage     // the last pause of the run, or its end
+	cancel    workflow.CancelFunc // of tools and model calls, for an abort
+	ended     agent.RunStatus     // how it ended, "" while it goes on
 	recording bool
 	// rulesChanged asks for what waits to be decided again.
 	rulesChanged bool

@@ -82,6 +82,11 @@ func (c *call) carry(ctx workflow.Context) error {
 			return nil // the run stops; FinishRun closes the call
 		}
 		res, err := c.tool(ctx)
+		if err == nil {
+			if err := c.run.holdCall(ctx, c.plan.CallID); err != nil {
+				return nil // the run stops; FinishRun closes the call
+			}
+		}
 		if err == nil && res.Child != nil {
 			res.Interaction, err = c.agent(ctx, *res.Child)
 		}

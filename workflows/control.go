@@ -88,6 +88,9 @@ func (r *agentRun) checkControl(ctx workflow.Context, m ControlMessage) error {
 	case LiftRejection:
 		return r.checkLift(m)
 	case PauseCall, ResumeCall:
+		if m.ToolCallID != "" {
+			return r.checkRunning(m)
+		}
 		return r.check(ctx, m.asResponse())
 	default:
 		return &interaction.Error{Code: interaction.CodeInvalid, Field: "action",
@@ -124,7 +127,7 @@ func (r *agentRun) addressed(id interaction.RunID) error {
 }
 
 func (r *agentRun) applyControl(ctx workflow.Context, m ControlMessage) Accepted {
-	if m.Action == PauseCall || m.Action == ResumeCall {
+	if (m.Action == PauseCall || m.Action == ResumeCall) && m.ToolCallID == "" {
 		return r.controlCall(ctx, m)
 	}
 	if r.st.seenBefore(m.ID) {
@@ -136,6 +139,8 @@ func (r *agentRun) applyControl(ctx workflow.Context, m ControlMessage) Accepted
 		r.stop(&Stop{By: m.Principal.ID, Note: m.Note})
 	case PauseRun, ResumeRun:
 		r.pause(ctx, m)
+	case PauseCall, ResumeCall:
+		r.pauseRunning(ctx, m)
 	case LiftRejection:
 		r.st.Lifts = append(r.st.Lifts, Lift{Key: m.ID, Interaction: m.InteractionID, By: m.Principal.ID, Note: m.Note})
 		r.recordSoon(ctx)
@@ -171,7 +176,7 @@ func (r *agentRun) pause(ctx workflow.Context, m ControlMessage) {
 	if r.st.Paused == paused || r.st.Stop != nil || r.ended != "" {
 		return
 	}
-	r.st.Paused = paused
+	r.st.Paused, r.lastHold = paused, &m
 	r.tellChildren(ctx, m)
 	r.st.Holds = append(r.st.Holds, Hold{Key: m.ID, Paused: paused, By: m.Principal.ID, Note: m.Note})
 	r.showDetails(ctx)

@@ -142,7 +142,7 @@ func (r *agentRun) recordSoon(ctx workflow.Context) {
 }
 
 func (r *agentRun) recorded() bool {
-	return r.st.Unrecorded == 0 && len(r.st.Holds) == 0 && !r.pressing()
+	return r.st.Unrecorded == 0 && len(r.st.Holds) == 0 && len(r.st.CallHolds) == 0 && !r.pressing()
 }
 
 // recordNews writes what is not in the record yet: messages that could not be applied, pauses. What can't be
@@ -157,9 +157,9 @@ func (r *agentRun) recordNews(ctx workflow.Context) {
 		for _, l := range r.st.Lifts {
 			in.Lifts = append(in.Lifts, activities.Lift(l))
 		}
-		in.Changes = r.st.Changes
+		in.Changes, in.CallHolds = r.st.Changes, r.st.CallHolds
 		r.writing = r.pressing()
-		r.st.Holds, r.st.Lifts, r.st.Changes = nil, nil, nil
+		r.st.Holds, r.st.Lifts, r.st.Changes, r.st.CallHolds = nil, nil, nil, nil
 		for i, f := range list {
 			in.Refused = append(in.Refused, activities.Refused{Key: fmt.Sprintf("%d-%s", first+i, f.ResponseID),
 				ResponseID: f.ResponseID, Code: f.Code, Reason: f.Message + ": " + f.Reason})

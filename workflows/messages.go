@@ -59,14 +59,15 @@ type ControlAction string
 const (
 	// AbortRun stops a run; a running tool is cancelled.
 	AbortRun ControlAction = "abort_run"
-	// PauseRun keeps a run from starting another model call or tool. What runs goes on; gates stay open, and what
-	// is answered meanwhile is carried out when the run is resumed.
+	// PauseRun keeps a run from starting another model call or tool. Commands that run are stopped where they stand, other
+	// tools go on to their end; gates stay open, and what is answered meanwhile is carried out when the run is resumed.
 	PauseRun ControlAction = "pause_run"
 	// ResumeRun ends a pause.
 	ResumeRun ControlAction = "resume_run"
 	// LiftRejection lets the call that was rejected at InteractionID be asked about again.
 	LiftRejection ControlAction = "lift_rejection"
-	// PauseCall holds the call that waits at InteractionID: its clocks stand until ResumeCall.
+	// PauseCall holds the call that waits at InteractionID: its clocks stand until ResumeCall. Or it holds the call
+	// ToolCallID, which runs, as PauseRun would.
 	PauseCall ControlAction = "pause"
 	// ResumeCall lets a held call go on.
 	ResumeCall ControlAction = "resume"
@@ -82,6 +83,7 @@ type ControlMessage struct {
 	Action ControlAction          `json:"action"`
 	// InteractionID is what pause, resume and lift_rejection are about.
 	InteractionID interaction.ID        `json:"interaction_id,omitempty"`
+	ToolCallID    interaction.CallID    `json:"tool_call_id,omitempty"`
 	Note          string                `json:"note,omitempty"`
 	Principal     interaction.Principal `json:"principal,omitzero"`
 }

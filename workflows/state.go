@@ -27,6 +27,9 @@ type RunState struct {
 	// Paused holds back model calls and tools. Holds has the pauses and their ends that are not in the record yet.
 	Paused bool   `json:"paused,omitempty"`
 	Holds  []Hold `json:"holds,omitempty"`
+	// HeldCalls are the running calls that are paused alone, CallHolds their pauses that are not in the record yet.
+	HeldCalls []interaction.CallID  `json:"held_calls,omitempty"`
+	CallHolds []activities.CallHold `json:"call_holds,omitempty"`
 	// Lifts has the rejections that were lifted and are not forgotten yet.
 	Lifts []Lift `json:"lifts,omitempty"`
 	// Changes has what happened to open interactions and is not in the record yet.

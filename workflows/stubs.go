@@ -19,7 +19,10 @@ const (
 	// Temporal loses on its way, cost a run this much time; a write that takes longer is simply tried again.
 	recordTimeout = 15 * time.Second
 	// toolMargin is added to a tool's own limit, so that the tool's own message about it is what the model sees.
-	toolMargin         = 15 * time.Minute
+	toolMargin = 15 * time.Minute
+	// longestPause is added to that: a tool that is paused takes no time of its own. That a worker is gone is known by its
+	// heartbeat, and a tool's own limit is the worker's to keep.
+	longestPause       = 365 * 24 * time.Hour
 	defaultToolTimeout = activities.DefaultToolTimeout
 	// awaitTimeout is when waiting for an orphaned agent begins anew; it may take any time.
 	awaitTimeout = 24 * time.Hour
@@ -60,7 +63,7 @@ func (r *agentRun) runTool(ctx workflow.Context, p activities.CallPlan, in activ
 	if limit <= 0 {
 		limit = defaultToolTimeout
 	}
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: queue, StartToCloseTimeout: limit + toolMargin,
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: queue, StartToCloseTimeout: limit + toolMargin + longestPause,
 		HeartbeatTimeout: heartbeatTimeout, WaitForCancellation: true, RetryPolicy: patient(), Summary: clip(p.Tool, 60)})
 	err = workflow.ExecuteActivity(ctx, activities.RunToolName, in).Get(ctx, &res)
 	return res, err
@@ -75,14 +78,18 @@ func (r *agentRun) recheck(ctx workflow.Context, in activities.RecheckInput) (re
 	return res, err
 }
 
-// callAgent runs another agent to its end, which may be months away.
-func (r *agentRun) callAgent(ctx workflow.Context, child activities.ChildRun) (res RunResult, err error) {
+// callAgent runs another agent to its end, which may be months away. begun is called when it has.
+func (r *agentRun) callAgent(ctx workflow.Context, child activities.ChildRun, begun func()) (res RunResult, err error) {
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: RunWorkflowID(child.RunID), TaskQueue: r.in.TaskQueue,
 		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL, WaitForCancellation: true,
 		StaticSummary: "agent " + clip(child.Agent, 60)})
 	in := RunInput{RunID: child.RunID, SessionID: child.SessionID, Agent: child.Agent, UserID: r.in.UserID, Requester: r.in.Requester,
 		TaskQueue: r.in.TaskQueue, Parent: &child.Parent}
-	err = workflow.ExecuteChildWorkflow(ctx, AgentRunName, in).Get(ctx, &res)
+	run := workflow.ExecuteChildWorkflow(ctx, AgentRunName, in)
+	if err := run.GetChildWorkflowExecution().Get(ctx, nil); err == nil {
+		begun()
+	}
+	err = run.Get(ctx, &res)
 	return res, err
 }
 

@@ -17,13 +17,17 @@ func (c *call) agent(ctx workflow.Context, child activities.ChildRun) (*interact
 	if err := r.hold(ctx); err != nil || r.st.Stop != nil {
 		return nil, nil // the run stops; FinishRun closes the call
 	}
-	r.children = append(r.children, child.RunID)
-	_, err := r.callAgent(ctx, child)
+	called := &calledRun{id: child.RunID}
+	r.children = append(r.children, called)
+	begun := func() { workflow.Go(ctx, func(ctx workflow.Context) { r.catchUp(ctx, called) }) }
+	_, err := r.callAgent(ctx, child, begun)
 	var lives *temporal.ChildWorkflowExecutionAlreadyStartedError
 	if errors.As(err, &lives) { // after a reset: the agent works on, and its end is waited for
+		begun()
 		err = r.awaitAgent(ctx, child)
 	}
-	r.children = slices.DeleteFunc(r.children, func(id interaction.RunID) bool { return id == child.RunID })
+	called.ended = true
+	r.children = slices.DeleteFunc(r.children, func(c *calledRun) bool { return c == called })
 	in := activities.ResolveAgentInput{RunID: r.in.RunID, CallID: c.plan.CallID, Child: child.RunID}
 	if err != nil && !temporal.IsCanceledError(err) {
 		in.Failed = clip(err.Error(), 1000)
@@ -37,16 +41,61 @@ func (c *call) agent(ctx workflow.Context, child activities.ChildRun) (*interact
 	return res.Interaction, err
 }
 
+// calledRun is the run of an agent that this run has called and waits for.
+type calledRun struct {
+	id interaction.RunID
+	// paused is what it was last told, telling is true while it is being told something.
+	paused, telling, ended bool
+}
+
+// Two pauses in a row must not overtake one another on their way, and an agent that had not begun when the run was paused
+// must hear of it when it has. Runs from before this version do neither.
+const changeTellInOrder = "tell-called-runs-in-order"
+
+func tellsInOrder(ctx workflow.Context) bool {
+	return workflow.GetVersion(ctx, changeTellInOrder, workflow.DefaultVersion, 1) == 1
+}
+
 // tellChildren hands a control message on to the runs of the agents that this run has called.
 func (r *agentRun) tellChildren(ctx workflow.Context, m ControlMessage) {
-	for _, id := range slices.Clone(r.children) {
-		to := m
-		to.RunID, to.ID = id, clipID(m.ID+interaction.ResponseID("-"+string(id)))
+	for _, c := range slices.Clone(r.children) {
 		workflow.Go(ctx, func(ctx workflow.Context) {
-			err := workflow.SignalExternalWorkflow(ctx, RunWorkflowID(id), "", MessageControl, to).Get(ctx, nil)
-			if err != nil { // it has ended meanwhile
-				workflow.GetLogger(ctx).Info("a called run could not be told", "run_id", id, "action", m.Action, "error", err)
+			if c.telling && tellsInOrder(ctx) {
+				if err := workflow.Await(ctx, func() bool { return !c.telling }); err != nil {
+					return
+				}
 			}
+			r.tell(ctx, c, m)
 		})
+	}
+}
+
+// tell hands a control message to one of them. One that has ended, or has not begun, can't be told.
+func (r *agentRun) tell(ctx workflow.Context, c *calledRun, m ControlMessage) (told bool) {
+	c.telling = true
+	defer func() { c.telling = false }()
+	m.RunID, m.ID = c.id, clipID(m.ID+interaction.ResponseID("-"+string(c.id)))
+	if err := workflow.SignalExternalWorkflow(ctx, RunWorkflowID(c.id), "", MessageControl, m).Get(ctx, nil); err != nil {
+		workflow.GetLogger(ctx).Info("a called run could not be told", "run_id", c.id, "action", m.Action, "error", err)
+		return false
+	}
+	if m.Action == PauseRun || m.Action == ResumeRun {
+		c.paused = m.Action == PauseRun
+	}
+	return true
+}
+
+// catchUp tells an agent that has begun what it could not be told before.
+func (r *agentRun) catchUp(ctx workflow.Context, c *calledRun) {
+	for {
+		if err := workflow.Await(ctx, func() bool { return !c.telling }); err != nil {
+			return
+		}
+		if c.paused == r.st.Paused || c.ended || r.st.Stop != nil || r.lastHold == nil || !tellsInOrder(ctx) {
+			return
+		}
+		if !r.tell(ctx, c, *r.lastHold) {
+			return
+		}
 	}
 }

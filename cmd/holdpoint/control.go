@@ -16,15 +16,17 @@ import (
 	"holdpoint/workflows"
 )
 
-const controlLong = `Pauses, resumes or aborts a run. A paused run starts no model call and no tool; gates stay open, and what is
-answered meanwhile is carried out once it is resumed. An abort stops the run and the tools that run in it.
+const controlLong = `Pauses, resumes or aborts a run. A paused run starts no model call and no tool; commands that run are stopped where
+they stand, other tools run to their end. Gates stay open, and what is answered meanwhile is carried out once the run is
+resumed. An abort stops the run and the tools that run in it.
 
 RUN is a run's id, a session's id (which means its newest run), or the beginning of either that fits one only.
 ACTION is pause, resume or abort; pause_run, resume_run and abort_run are the same. Repeating a command with the
 same --id is harmless.
 
 With --interaction, pause holds that question alone, so that its clocks stand, and resume lets it go on.
-lift_rejection forgets that it was rejected, so that the same call may be asked again.`
+lift_rejection forgets that it was rejected, so that the same call may be asked again. With --call, pause and resume are
+about that call alone, which runs.`
 
 // controls are the actions, by the words for them; one is of a question, where it is named.
 var controls = []struct {
@@ -45,12 +47,15 @@ func controlCommand(c *cli) *cobra.Command {
 	var r remote
 	var body api.Control
 	var asJSON bool
-	var id, about string
+	var id, about, call string
 	cmd := &cobra.Command{
 		Use: "control RUN ACTION", Short: "Pause, resume or abort a run", Long: controlLong, Args: cobra.ExactArgs(2),
 		ValidArgsFunction: c.completing(&r, firstThen(liveRunIDs, words("pause", "resume", "abort"))),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			done, err := control(args[1], about != "", &body)
+			done, err := control(args[1], about != "" || call != "", &body)
+			if err == nil && call != "" {
+				done, err = ofCall(call, about, &body)
+			}
 			if err != nil {
 				return err
 			}
@@ -64,8 +69,24 @@ func controlCommand(c *cli) *cobra.Command {
 	cmd.Flags().StringVar(&body.Note, "note", "", "why, for the record")
 	cmd.Flags().StringVar(&id, "id", "", "id of this message: the same id is applied once")
 	cmd.Flags().StringVar(&about, "interaction", "", "the question that is meant, instead of the run")
+	cmd.Flags().StringVar(&call, "call", "", "id of a call that runs, which is meant instead of the run")
 	complete(cmd, "interaction", c.completing(&r, waitingIDs))
 	return cmd
+}
+
+// ofCall makes a control message one about a call that runs.
+func ofCall(call, about string, body *api.Control) (done string, err error) {
+	body.ToolCallID = interaction.CallID(call)
+	switch {
+	case about != "":
+		return "", usage("give --call or --interaction, not both")
+	case body.Action == workflows.PauseCall:
+		return "holds the call: a command is stopped, another tool runs to its end", nil
+	case body.Action == workflows.ResumeCall:
+		return "lets the call go on", nil
+	default:
+		return "", usage("only pause and resume can be about a call that runs")
+	}
 }
 
 // about finds the question that a control message is about, if it is about one.

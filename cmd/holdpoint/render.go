@@ -54,7 +54,7 @@ func (v *render) event(e event.Event) {
 	case event.HoldData:
 		v.held(e.Type, "the run", d.By, d.Note)
 	case event.ToolHoldData:
-		v.held(e.Type, "the question "+shortID(d.InteractionID), d.By, d.Note)
+		v.toolHeld(e.Type, d)
 	case event.ToolAuthDeniedData:
 		v.line(v.c.style.red("x"), "%s was denied: %s", d.ToolName, d.Reason)
 	case event.ErrorData:
@@ -135,6 +135,18 @@ func (v *render) held(t event.Type, what string, by interaction.PrincipalID, not
 		text += ": " + note
 	}
 	v.line(v.c.style.yellow("~"), "%s", text)
+}
+
+// toolHeld tells the same of a question, or of a call that runs.
+func (v *render) toolHeld(t event.Type, d event.ToolHoldData) {
+	switch {
+	case d.InteractionID != "":
+		v.held(t, "the question "+shortID(d.InteractionID), d.By, d.Note)
+	case t == event.ToolPaused && d.How == event.HowBoundary:
+		v.line(v.c.style.yellow("~"), "the call %s runs on to its end, where the pause holds it", d.ToolCallID)
+	default:
+		v.held(t, "the call "+string(d.ToolCallID)+", which runs,", d.By, d.Note)
+	}
 }
 
 func (v *render) mark(status string) string {

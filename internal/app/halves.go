@@ -23,7 +23,7 @@ import (
 )
 
 // throttle bounds how late a cancellation reaches a running tool: it comes back with a heartbeat.
-const throttle = 2 * time.Second
+const throttle = time.Second
 
 // startWorker registers the workflows and activities and polls for them.
 func (a *App) startWorker() error {

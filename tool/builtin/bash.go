@@ -96,19 +96,49 @@ func (b bash) Run(ctx context.Context, call tool.Call) (tool.Outcome, error) {
 	if err != nil {
 		return tool.Outcome{}, err
 	}
-	limited, cancel := context.WithTimeout(ctx, b.cfg.Timeout)
-	defer cancel()
+	limited, limit := tool.WithLimit(ctx, b.cfg.Timeout)
+	defer limit.End()
 	out := newHeadTail(b.cfg.MaxOutput - notesRoom)
 	end, err := command{
 		// "--" because a script may begin with a dash.
-		argv: []string{shell, "--noprofile", "--norc", "-c", "--", args.Command},
-		dir:  call.Workspace,
-		env:  workerEnviron(b.cfg.Env),
+		argv:  []string{shell, "--noprofile", "--norc", "-c", "--", args.Command},
+		dir:   call.Workspace,
+		env:   workerEnviron(b.cfg.Env),
+		begun: stoppable(call, limit),
 	}.run(limited, out)
 	if err != nil {
 		return tool.Outcome{}, fmt.Errorf("running bash: %w", err)
 	}
 	return b.report(out.String(), end, ctx.Err(), limited.Err()), nil
+}
+
+// stoppable tells the caller how the command can be stopped, if it wants to know.
+func stoppable(call tool.Call, limit *tool.Limit) func(tool.Stopper) func() {
+	if call.Stoppable == nil {
+		return nil
+	}
+	return func(s tool.Stopper) func() { return call.Stoppable(timed{s, limit}) }
+}
+
+// timed is a command whose clock stands while it does.
+type timed struct {
+	tool.Stopper
+	limit *tool.Limit
+}
+
+// Stop implements tool.Stopper.
+func (t timed) Stop() bool {
+	stands := t.Stopper.Stop()
+	if stands {
+		t.limit.Stand()
+	}
+	return stands
+}
+
+// Continue implements tool.Stopper.
+func (t timed) Continue() {
+	t.limit.Go()
+	t.Stopper.Continue()
 }
 
 func (b bash) shell() (string, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"holdpoint/tool"
 )
 
 // command is a process to run with everything that it starts.
@@ -11,6 +13,8 @@ type command struct {
 	argv []string // argv[0] is an absolute path
 	dir  string
 	env  []string
+	// begun, if set, is told how the command can be stopped; it returns what is called before that is over.
+	begun func(tool.Stopper) (forget func())
 }
 
 // ending is how a command ended.
@@ -34,6 +38,12 @@ const (
 	lastPatience  = 300 * time.Millisecond  // for the supervisor once its life line is cut
 	drainPatience = 200 * time.Millisecond  // for output that is still in the pipe
 	exitPatience  = 200 * time.Millisecond  // for the supervisor's own end
+)
+
+// How long it may take until all processes of a command stand, for the supervisor and for the worker that waits for it.
+const (
+	standPatience  = time.Second
+	answerPatience = 3 * time.Second
 )
 
 // run starts the command, copies what it prints (both streams, in order) to out, and waits for the end of it

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -22,6 +23,10 @@ type supervision struct {
 	marker string
 	copied chan struct{} // closed when all output was read
 	ended  chan ending   // gets one ending
+	over   chan struct{} // closed when there are no more reports
+
+	order sync.Mutex // held by who waits for the answer to an order
+	stood chan bool  // answers to orders to stand
 }
 
 func (c command) supervised(ctx context.Context, out io.Writer) (ending, error) {
@@ -38,7 +43,12 @@ func (c command) supervised(ctx context.Context, out io.Writer) (ending, error) 
 	if _, err := s.life.Write([]byte{orderStart}); err != nil {
 		return ending{}, fmt.Errorf("the command's supervisor did not start: %w", err)
 	}
+	forget := func() {}
+	if c.begun != nil {
+		forget = c.begun(s)
+	}
 	end := s.wait(ctx)
+	forget()
 	// Only what could not be ended holds the pipe any longer.
 	_ = s.output.SetReadDeadline(time.Now().Add(drainPatience))
 	<-s.copied
@@ -48,9 +58,14 @@ func (c command) supervised(ctx context.Context, out io.Writer) (ending, error) 
 	return end, nil
 }
 
+func newSupervision() *supervision {
+	return &supervision{marker: rand.Text(), ended: make(chan ending, 1), over: make(chan struct{}), stood: make(chan bool, 1)}
+}
+
 // supervise starts the supervisor, which waits for its first order.
 func (c command) supervise() (*supervision, error) {
-	s := &supervision{marker: rand.Text(), copied: make(chan struct{}), ended: make(chan ending, 1)}
+	s := newSupervision()
+	s.copied = make(chan struct{})
 	var far []*os.File // the supervisor's ends
 	defer func() { closeAll(far...) }()
 	pipe := func(reading bool) (*os.File, error) {
@@ -92,14 +107,51 @@ func (c command) supervise() (*supervision, error) {
 	return s, nil
 }
 
-// await reads the supervisor's report. Without one, the supervisor was killed.
+// await reads the supervisor's reports. Without the last one, the supervisor was killed.
 func (s *supervision) await() {
-	var end ending
-	if err := json.NewDecoder(io.LimitReader(s.status, 1<<20)).Decode(&end); err != nil {
-		end = ending{Lost: true}
+	defer close(s.over)
+	for reports := json.NewDecoder(io.LimitReader(s.status, 1<<20)); ; {
+		var r report
+		if err := reports.Decode(&r); err != nil {
+			s.ended <- ending{Lost: true}
+			return
+		}
+		if r.End != nil {
+			s.ended <- *r.End
+			return
+		}
+		select {
+		case s.stood <- r.Stands:
+		default: // nobody waits for it any more
+		}
 	}
-	s.ended <- end
 }
+
+// Stop implements tool.Stopper: each process of the command is stopped by a signal that none can ignore.
+func (s *supervision) Stop() bool {
+	s.order.Lock()
+	defer s.order.Unlock()
+	select {
+	case <-s.stood: // an answer that came too late
+	default:
+	}
+	if _, err := s.life.Write([]byte{orderStand}); err != nil {
+		return false
+	}
+	timer := time.NewTimer(answerPatience)
+	defer timer.Stop()
+	select {
+	case stands := <-s.stood:
+		return stands
+	case <-s.over:
+	case <-timer.C:
+		_, _ = s.life.Write([]byte{orderGo})
+	}
+	return false
+}
+
+// Continue implements tool.Stopper.
+func (s *supervision) Continue() { _, _ = s.life.Write([]byte{orderGo}) }
 
 // wait is for the end of the command, or stops it when ctx ends.
 func (s *supervision) wait(ctx context.Context) ending {

@@ -17,12 +17,21 @@ func (c command) supervised(ctx context.Context, out io.Writer) (ending, error) 
 	cmd.Dir, cmd.Env = c.dir, c.env
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.Cancel = func() error {
+		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGCONT) // what stands hears it only then
+		return err
+	}
 	cmd.WaitDelay = termGrace
 	if err := cmd.Start(); err != nil {
 		return ending{}, err
 	}
+	forget := func() {}
+	if c.begun != nil {
+		forget = c.begun(group(cmd.Process.Pid))
+	}
 	err := cmd.Wait()
+	forget()
 	killed := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) == nil
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
@@ -37,3 +46,12 @@ func (c command) supervised(ctx context.Context, out io.Writer) (ending, error) 
 	}
 	return end, nil
 }
+
+// group is a process group that can be stopped.
+type group int
+
+// Stop implements tool.Stopper.
+func (g group) Stop() bool { return syscall.Kill(-int(g), syscall.SIGSTOP) == nil }
+
+// Continue implements tool.Stopper.
+func (g group) Continue() { _ = syscall.Kill(-int(g), syscall.SIGCONT) }

@@ -77,8 +77,8 @@ func within(t *testing.T, limit time.Duration, f func()) {
 	}
 }
 
-// worker starts this binary as a worker that runs the script.
-func (b *bench) worker(script string) *exec.Cmd {
+// worker starts this binary as a worker that runs the script, with more in its environment.
+func (b *bench) worker(script string, environ ...string) *exec.Cmd {
 	b.t.Helper()
 	call, err := json.Marshal(b.call(NameBash, args{"command": script}))
 	if err != nil {
@@ -89,7 +89,7 @@ func (b *bench) worker(script string) *exec.Cmd {
 		b.t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), workerVar+"="+string(call))
+	cmd.Env = append(append(os.Environ(), workerVar+"="+string(call)), environ...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {

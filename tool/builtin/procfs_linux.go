@@ -12,9 +12,14 @@ import (
 
 // children are the process ids of this process's children, ended but unreaped ones included.
 func children() []int {
-	lists, _ := filepath.Glob("/proc/self/task/*/children")
+	return childrenOf(os.Getpid())
+}
+
+// childrenOf are those of another process.
+func childrenOf(pid int) []int {
+	lists, _ := filepath.Glob(procFile(pid, "task/*/children"))
 	if len(lists) == 0 {
-		return childrenByStat()
+		return childrenByStat(pid)
 	}
 	var out []int
 	for _, list := range lists {
@@ -32,10 +37,10 @@ func children() []int {
 }
 
 // childrenByStat is for kernels without lists of children.
-func childrenByStat() []int {
+func childrenByStat(of int) []int {
 	var out []int
 	for _, pid := range processes() {
-		if parentOf(pid) == os.Getpid() {
+		if parentOf(pid) == of {
 			out = append(out, pid)
 		}
 	}
@@ -62,16 +67,29 @@ func processes() []int {
 // parentOf is the parent's process id, 0 if there is no such process. The name in the stat file may hold
 // blanks and parentheses, so fields count from its last parenthesis.
 func parentOf(pid int) int {
+	parent, _ := strconv.Atoi(statField(pid, 1))
+	return parent
+}
+
+// stateOf is the letter of a process's state, 0 if there is no such process.
+func stateOf(pid int) byte {
+	if state := statField(pid, 0); state != "" {
+		return state[0]
+	}
+	return 0
+}
+
+// statField is a field of the stat file, counted from behind the name.
+func statField(pid, n int) string {
 	stat, err := os.ReadFile(procFile(pid, "stat"))
 	if err != nil {
-		return 0
+		return ""
 	}
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 2 {
-		return 0
+	if len(fields) <= n {
+		return ""
 	}
-	parent, _ := strconv.Atoi(fields[1])
-	return parent
+	return fields[n]
 }
 
 func processName(pid int) string {

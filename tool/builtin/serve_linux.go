@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"os"
 	"os/exec"
@@ -60,7 +59,7 @@ func (p *Program) files() (out []*os.File) {
 
 // keep starts a supervisor and lets it start the program.
 func (c command) keep(streams [3]*os.File) (*supervision, error) {
-	s := &supervision{marker: rand.Text(), ended: make(chan ending, 1)}
+	s := newSupervision()
 	life, lifeEnd, err := os.Pipe()
 	if err != nil {
 		return nil, err

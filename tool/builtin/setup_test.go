@@ -19,6 +19,9 @@ const secretName, secretValue = "HOLDPOINT_TEST_API_KEY", "sk-must-not-be-seen"
 // workerVar makes this binary a worker that runs one bash call: its value is the JSON of the call.
 const workerVar = "HOLDPOINT_TEST_WORKER"
 
+// standVar makes such a worker stop its command once the file that it names is there.
+const standVar = "HOLDPOINT_TEST_STAND"
+
 // shieldVar makes such a worker shield itself.
 const shieldVar = "HOLDPOINT_TEST_SHIELD"
 
@@ -42,6 +45,19 @@ func work(raw string) int {
 		if err := Shield(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
+		}
+	}
+	if file, ok := os.LookupEnv(standVar); ok {
+		call.Stoppable = func(s tool.Stopper) func() {
+			go func() {
+				for tick := time.Tick(10 * time.Millisecond); ; <-tick {
+					if _, err := os.Stat(file); err == nil {
+						fmt.Fprintln(os.Stderr, "stands:", s.Stop())
+						return
+					}
+				}
+			}()
+			return func() {}
 		}
 	}
 	out, err := newBash(Config{Timeout: time.Hour}.withDefaults()).Run(context.Background(), call)

@@ -24,7 +24,15 @@ const (
 
 	orderStart = 'G'
 	orderStop  = 'T'
+	orderStand = 'P' // answered by a report
+	orderGo    = 'C'
 )
+
+// report is what a supervisor tells the worker: whether all stands that it was told to stop, or, last, the end.
+type report struct {
+	Stands bool    `json:"stands,omitempty"`
+	End    *ending `json:"end,omitempty"`
+}
 
 // init turns a process that was started as a supervisor into one. It is here, and not in main, so that every
 // binary that imports this package can run commands, test binaries included.
@@ -47,6 +55,7 @@ type supervisor struct {
 	phase   phase
 	patient <-chan time.Time // when the present phase is over
 	status  *os.File
+	stopped []int // processes that we have stopped, parents first
 }
 
 type phase int
@@ -167,14 +176,27 @@ func (s *supervisor) loop() {
 			if !alive {
 				orders = nil
 				s.enter(killing, killPatience)
-			} else if order == orderStop && s.phase < terminating {
-				s.terminate(termGrace)
+			} else {
+				s.obey(order)
 			}
 		case <-s.patient:
 			s.next()
 		}
 	}
 	s.report()
+}
+
+func (s *supervisor) obey(order byte) {
+	switch {
+	case order == orderStop && len(s.stopped) > 0: // what stands has no last words
+		s.enter(killing, killPatience)
+	case order == orderStop && s.phase < terminating:
+		s.terminate(termGrace)
+	case order == orderStand:
+		s.tell(report{Stands: s.phase == running && s.stand()})
+	case order == orderGo && s.phase == running:
+		s.goOn()
+	}
 }
 
 func (s *supervisor) enter(p phase, patience time.Duration) {
@@ -253,8 +275,13 @@ func (s *supervisor) report() {
 	if s.status == nil {
 		return
 	}
-	if err := json.NewEncoder(s.status).Encode(s.end); err == nil {
-		_ = s.status.Close()
-	}
+	s.tell(report{End: &s.end})
+	_ = s.status.Close()
 	s.status = nil
+}
+
+func (s *supervisor) tell(r report) {
+	if s.status != nil {
+		_ = json.NewEncoder(s.status).Encode(r) // a worker that is gone is told by the life line
+	}
 }
