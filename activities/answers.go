@@ -81,9 +81,7 @@ func inTheWay(stored, rules []permission.Rule) string {
 			if old.Pattern != r.Pattern || old.SessionID != r.SessionID || old.UserID != r.UserID || old.ID == r.ID {
 				continue
 			}
-			lasts := old.ExpiresAt.IsZero() || !r.ExpiresAt.IsZero() && old.ExpiresAt.After(r.ExpiresAt)
-			switch {
-			case old.Effect == permission.Deny && (r.Effect != permission.Deny || lasts), old.Effect == permission.Ask:
+			if !r.MayReplace(old) {
 				return fmt.Sprintf("a stored rule (%s %s) says something about that already", old.Effect, interaction.Visible(old.Pattern))
 			}
 		}

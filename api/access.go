@@ -8,17 +8,22 @@ import (
 
 	"holdpoint/agent"
 	"holdpoint/interaction"
+	"holdpoint/workflows"
 )
 
 // The roles. A user starts runs and sees their own; a reviewer sees and answers what is addressed to them; an
-// admin sees everything and may act for others. A principal without a role may do nothing.
+// admin sees and controls everything. Who has act_for may say for whom they do what they may do: it is for programs
+// that know by their own means who their people are. A principal without a role may do nothing.
 const (
 	RoleUser     = "user"
 	RoleReviewer = "reviewer"
 	RoleAdmin    = "admin"
+	RoleActFor   = "act_for"
 )
 
 func isAdmin(p interaction.Principal) bool { return slices.Contains(p.Roles, RoleAdmin) }
+
+func mayActFor(p interaction.Principal) bool { return slices.Contains(p.Roles, RoleActFor) }
 
 func mayReview(p interaction.Principal) bool {
 	return isAdmin(p) || slices.Contains(p.Roles, RoleReviewer)
@@ -83,6 +88,34 @@ func (s *Server) ownRun(ctx context.Context, id interaction.RunID) (agent.Run, e
 	}
 	if !owns(principal(ctx), r) {
 		return r, problem(http.StatusForbidden, CodeForbidden, "only its user, its requester or an admin may control run %q", id)
+	}
+	return r, nil
+}
+
+// controlled returns a run to which the caller may do what a control message says: what is about the run as a whole is
+// its owner's; what is about one question is for those who may answer it, as by an answer.
+func (s *Server) controlled(ctx context.Context, id interaction.RunID, c Control) (agent.Run, error) {
+	switch c.Action {
+	case workflows.PauseCall, workflows.ResumeCall, workflows.LiftRejection:
+	case workflows.AbortRun, workflows.PauseRun, workflows.ResumeRun:
+		return s.ownRun(ctx, id)
+	default:
+		return s.ownRun(ctx, id) // it is refused later
+	}
+	r, err := s.visibleRun(ctx, id)
+	if err != nil {
+		return r, err
+	}
+	i, found, err := s.cfg.Store.Interaction(ctx, c.InteractionID)
+	if err != nil {
+		return r, err
+	}
+	p := principal(ctx)
+	if !found || i.Request.RunID != r.ID || !addressed(p, i.Request) && !owns(p, r) {
+		return r, noInteraction(c.InteractionID)
+	}
+	if !addressed(p, i.Request) {
+		return r, problem(http.StatusForbidden, CodeNotEntitled, "%s is for those who may answer the question", c.Action)
 	}
 	return r, nil
 }

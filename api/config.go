@@ -20,6 +20,8 @@ type Config struct {
 	Auth     Authenticator
 	// Permissions keeps rules and decides by them. Nil leaves out the calls about rules.
 	Permissions Permissions
+	// Tokens keeps bearer tokens. Nil leaves out the calls about them.
+	Tokens Tokens
 	// ValidateArgs checks the arguments that a reviewer wrote against the tool's schema as it stands for the
 	// run. It refuses them with *interaction.Error whose Field starts with "args"; any other error means that
 	// they could not be checked, and they are refused as well.

@@ -55,6 +55,20 @@ func (s *rules) SaveRules(_ context.Context, list ...permission.Rule) ([]api.Sav
 	return out, nil
 }
 
+func (s *rules) AddRules(ctx context.Context, list ...permission.Rule) ([]api.SavedRule, error) {
+	s.mu.Lock()
+	for _, r := range list {
+		for _, old := range s.all {
+			if old.RevokedAt.IsZero() && old.UserID == r.UserID && old.SessionID == r.SessionID && old.Pattern == r.Pattern && old.ID != r.ID && !r.MayReplace(old.Rule) {
+				s.mu.Unlock()
+				return nil, api.ErrRuleInTheWay
+			}
+		}
+	}
+	s.mu.Unlock()
+	return s.SaveRules(ctx, list...)
+}
+
 func (s *rules) BundleID(id string, n int) string { return fmt.Sprintf("%s.%d", id, n) }
 
 func (s *rules) RevokeRules(_ context.Context, user interaction.PrincipalID, id string, by interaction.PrincipalID, at time.Time) ([]string, error) {

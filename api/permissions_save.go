@@ -55,15 +55,26 @@ func (s *Server) keepRule(ctx context.Context, user interaction.PrincipalID, eff
 	if err := s.maySave(ctx, user, r); err != nil {
 		return RuleView{}, err
 	}
-	views, err := s.saveAll(ctx, []permission.Rule{r})
+	save := s.cfg.Permissions.AddRules
+	if isAdmin(principal(ctx)) {
+		save = s.cfg.Permissions.SaveRules
+	}
+	views, err := s.saveAll(ctx, save, []permission.Rule{r})
 	if err != nil {
 		return RuleView{}, err
 	}
 	return views[0], nil
 }
 
-func (s *Server) saveAll(ctx context.Context, rules []permission.Rule) ([]RuleView, error) {
-	saved, err := s.cfg.Permissions.SaveRules(ctx, rules...)
+// saving is SaveRules or AddRules.
+type saving func(ctx context.Context, rules ...permission.Rule) ([]SavedRule, error)
+
+func (s *Server) saveAll(ctx context.Context, save saving, rules []permission.Rule) ([]RuleView, error) {
+	saved, err := save(ctx, rules...)
+	if errors.Is(err, ErrRuleInTheWay) {
+		return nil, problem(http.StatusConflict, CodeRuleInTheWay, "a stored rule says more about one of these patterns, and would end: "+
+			"an admin may revoke it, or save another in its place").at("body.pattern", "a stricter rule has its place")
+	}
 	if errors.Is(err, ErrRuleExists) {
 		return nil, problem(http.StatusConflict, CodeIDReused, "the id was used for another rule; choose another, or leave it out").at("body.id", "is taken")
 	}
@@ -211,7 +222,7 @@ func (s *Server) grantTemplate(ctx context.Context, in *grantTemplateInput) (*gr
 		rules = append(rules, r)
 	}
 	var err error
-	if out.Rules, err = s.saveAll(ctx, rules); err != nil {
+	if out.Rules, err = s.saveAll(ctx, s.cfg.Permissions.AddRules, rules); err != nil { // a set must not end what nobody looked at
 		return nil, err
 	}
 	return &grantedOutput{http.StatusCreated, out}, nil

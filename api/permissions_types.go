@@ -29,6 +29,9 @@ type RuleStore interface {
 	// SaveRules saves rules together. What can't be saved is refused with *interaction.Error, another rule under one of
 	// the ids with ErrRuleExists. A rule that was saved before under its id is left as it is.
 	SaveRules(ctx context.Context, rules ...permission.Rule) ([]SavedRule, error)
+	// AddRules is SaveRules for those whose word is not the last: a rule that would take the place of one that says
+	// more is refused with ErrRuleInTheWay, and none is saved.
+	AddRules(ctx context.Context, rules ...permission.Rule) ([]SavedRule, error)
 	// RevokeRules ends the rule of that id, or those that were granted together under it, and returns the ids of those
 	// that ended now. ErrNoRule says that the user never had it.
 	RevokeRules(ctx context.Context, user interaction.PrincipalID, id string, by interaction.PrincipalID, at time.Time) ([]string, error)
@@ -41,6 +44,8 @@ type RuleStore interface {
 var (
 	// ErrRuleExists is wrapped when an id is taken by another rule.
 	ErrRuleExists = errors.New("another rule has that id")
+	// ErrRuleInTheWay is wrapped when a rule would take the place of one that says more.
+	ErrRuleInTheWay = errors.New("a stricter rule is stored already")
 	// ErrNoRule is wrapped when there is no rule of that id.
 	ErrNoRule = errors.New("no such rule")
 )

@@ -36,6 +36,7 @@ const (
 	CodeSessionBusy     Code = "session_busy"     // 409: the session has a live run
 	CodeIDReused        Code = "id_reused"        // 409: the id was used for something else
 	CodeKeyReused       Code = "key_reused"       // 422: the idempotency key was used for another body
+	CodeRuleInTheWay    Code = "rule_in_the_way"  // 409: a stored rule says more, and only an admin may end it
 	CodeExpired         Code = "expired"          // 410
 	CodeTooLarge        Code = "too_large"        // 413
 	CodeMediaType       Code = "media_type"       // 415

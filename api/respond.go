@@ -35,6 +35,9 @@ func (s *Server) prepare(ctx context.Context, r interaction.Response) (*answer, 
 	if err != nil {
 		return nil, err
 	}
+	if !s.mayKnow(principal(ctx), a, r.Reviewer) {
+		return nil, noInteraction(r.RequestID)
+	}
 	if r, err = s.sign(principal(ctx), r); err != nil {
 		return nil, err
 	}
@@ -79,6 +82,13 @@ func (s *Server) find(ctx context.Context, id interaction.ID) (*answer, error) {
 	return &answer{row: row, run: run}, nil
 }
 
+// mayKnow reports whether p may see an interaction that is answered: as anywhere, or because it is put to the one for
+// whom p acts.
+func (s *Server) mayKnow(p interaction.Principal, a *answer, reviewer interaction.Principal) bool {
+	return addressed(p, a.row.Request) || owns(p, a.run) ||
+		mayActFor(p) && mayReview(p) && reviewer.ID != "" && interaction.Entitled(a.row.Request.Reviewers, reviewer)
+}
+
 func noInteraction(id interaction.ID) *Problem {
 	return problem(http.StatusNotFound, CodeNotFound, "there is no interaction %q that you may see", id)
 }
@@ -104,12 +114,13 @@ func (s *Server) sign(p interaction.Principal, r interaction.Response) (interact
 		return r, &interaction.Error{Code: interaction.CodeInvalid, Field: "id", Message: "must be 1 to 128 of A-Z a-z 0-9 . _ : -"}
 	}
 	other := r.Reviewer.ID != "" && r.Reviewer.ID != p.ID
-	if other && !isAdmin(p) {
-		return r, problem(http.StatusForbidden, CodeNotEntitled, "only an admin may answer for another").at("body.reviewer", "is not you")
+	if other && !mayActFor(p) {
+		return r, problem(http.StatusForbidden, CodeNotEntitled, "answering for another needs the role %q", RoleActFor).at("body.reviewer", "is not you")
 	}
 	if !other {
 		r.Reviewer = p
 	}
+	r.Reviewer.Roles = nil // an answer counts by who gives it and their groups
 	r.RespondedAt = s.now()
 	return r, nil
 }
@@ -160,7 +171,7 @@ func checkPatterns(r interaction.Response) error {
 
 // closed says what became of an interaction, to those who may know.
 func (s *Server) closed(p interaction.Principal, row interaction.Interaction, r interaction.Response) error {
-	if !addressed(p, row.Request) {
+	if !addressed(p, row.Request) && !(mayActFor(p) && interaction.Entitled(row.Request.Reviewers, r.Reviewer)) {
 		return problem(http.StatusForbidden, CodeNotEntitled, "this is not addressed to you")
 	}
 	var e *interaction.Error

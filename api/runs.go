@@ -131,7 +131,7 @@ func (s *Server) control(ctx context.Context, in *controlInput) (*deliveredOutpu
 	if len(in.Body.Note) > interaction.MaxNoteBytes {
 		return nil, tooLong("body.note", len(in.Body.Note), interaction.MaxNoteBytes)
 	}
-	r, err := s.ownRun(ctx, in.RunID)
+	r, err := s.controlled(ctx, in.RunID, in.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -77,6 +77,7 @@ func (s *Server) routes(h huma.API) {
 	s.runRoutes(h)
 	s.interactionRoutes(h)
 	s.permissionRoutes(h)
+	s.tokenRoutes(h)
 	s.healthRoutes(h)
 	s.metricsRoutes(h)
 }

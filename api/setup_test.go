@@ -23,7 +23,10 @@ import (
 
 // people are the principals of the tests, by token.
 var people = map[string]interaction.Principal{
-	"ada": {ID: "ada", Roles: []string{"admin"}},
+	"ada": {ID: "ada", Roles: []string{"admin", "act_for"}},
+	"bot": {ID: "bot", Roles: []string{"user", "reviewer", "act_for"}},
+	"pia": {ID: "pia", Roles: []string{"admin"}},
+	"udo": {ID: "udo", Roles: []string{"user"}},
 	"uma": {ID: "uma", Roles: []string{"user"}},
 	"rex": {ID: "rex", Groups: []string{"ops"}, Roles: []string{"reviewer"}},
 	"rob": {ID: "rob", Roles: []string{"reviewer"}},

@@ -112,18 +112,22 @@ func (s *Server) checkSession(ctx context.Context, p interaction.Principal, b St
 		user = p.ID
 	}
 	if runs[0].UserID != user || runs[0].Parent != "" {
-		return problem(http.StatusForbidden, CodeForbidden, "session %q can't be gone on with here: take another id, or none", b.SessionID).
-			at("body.session_id", "is not yours")
+		return notYourSession(b.SessionID)
 	}
 	return nil
+}
+
+func notYourSession(id string) *Problem {
+	return problem(http.StatusForbidden, CodeForbidden, "session %q can't be gone on with here: take another id, or none", id).
+		at("body.session_id", "is not yours")
 }
 
 func (s *Server) checkStart(p interaction.Principal, b StartRun) error {
 	if !mayStart(p) {
 		return problem(http.StatusForbidden, CodeForbidden, "starting a run needs the role %q or %q", RoleUser, RoleAdmin)
 	}
-	if b.UserID != "" && b.UserID != string(p.ID) && !isAdmin(p) {
-		return problem(http.StatusForbidden, CodeForbidden, "only an admin may start a run for another user").
+	if b.UserID != "" && b.UserID != string(p.ID) && !mayActFor(p) {
+		return problem(http.StatusForbidden, CodeForbidden, "starting a run for another user needs the role %q", RoleActFor).
 			at("body.user_id", "is not you")
 	}
 	if len(b.Input) > interaction.MaxMessageBytes {
@@ -229,6 +233,9 @@ func (s *Server) notLaunched(ctx context.Context, err error, r agent.Run) (*star
 	live, digest := s.liveRun(ctx, r)
 	if live == r.ID {
 		return startedBefore(r, digest, r)
+	}
+	if old, found, err := s.cfg.Store.Run(ctx, live); err != nil || found && old.UserID != r.UserID && !owns(principal(ctx), old) {
+		return nil, notYourSession(string(r.SessionID)) // it was another's a moment before the record showed it
 	}
 	p := problem(http.StatusConflict, CodeSessionBusy, "session %q has a live run; wait for its end, stop it, "+
 		"or send it a message", r.SessionID)

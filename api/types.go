@@ -14,7 +14,7 @@ import (
 type StartRun struct {
 	Agent     string            `json:"agent" minLength:"1" maxLength:"128" doc:"Name of the agent"`
 	SessionID string            `json:"session_id,omitempty" pattern:"^[A-Za-z0-9._-]{1,128}$" doc:"The conversation to go on with; made when left out"`
-	UserID    string            `json:"user_id,omitempty" maxLength:"256" doc:"For whom; the caller unless an admin names another"`
+	UserID    string            `json:"user_id,omitempty" maxLength:"256" doc:"For whom; the caller, unless they have the role act_for and name another"`
 	Input     string            `json:"input" minLength:"1" doc:"The user's message, 64 KiB at most"`
 	Metadata  map[string]string `json:"metadata,omitempty" maxProperties:"32" doc:"Kept with the run and shown"`
 }

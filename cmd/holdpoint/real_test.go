@@ -81,7 +81,7 @@ func TestRealScripts(t *testing.T) {
 			Dir:           filepath.Join("testdata", "real"),
 			UpdateScripts: os.Getenv("UPDATE_GOLDENS") != "",
 			Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"code": wantCode,
-				"eventually": eventually, "tidy": tidy, "inboxid": inboxID},
+				"eventually": eventually, "tidy": tidy, "inboxid": inboxID, "setfrom": setFrom, "idfrom": idFrom},
 			Setup: func(env *testscript.Env) error {
 				env.Setenv("HOLDPOINT_ADDR", h.URL())
 				env.Setenv("HOLDPOINT_TOKEN", h.Token())
@@ -141,6 +141,16 @@ func tidy(ts *testscript.TestScript, _ bool, args []string) {
 		text = r.pattern.ReplaceAllString(text, r.by)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
+}
+
+// setFrom sets a variable to what a file has in one line: setfrom NAME FILE
+func setFrom(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
+// idFrom sets a variable to the first made id in a file: idfrom NAME FILE
+func idFrom(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], madeID.FindString(ts.ReadFile(args[1])))
 }
 
 // inboxID sets ID to the first interaction's id in a file.

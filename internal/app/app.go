@@ -77,7 +77,7 @@ func API(ctx context.Context, o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = a.startHalf(ctx, "bridge", func() error { return a.startBridge(false) })
+	err = a.startHalf(ctx, "bridge", func() error { return a.startBridge(ctx, false) })
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -108,7 +108,7 @@ func (a *App) startDev(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := a.startBridge(true); err != nil {
+	if err := a.startBridge(ctx, true); err != nil {
 		return err
 	}
 	return writeDevInfo(a.o.Data, DevInfo{URL: a.URL(), Token: a.token, TemporalAddress: address,

@@ -98,15 +98,15 @@ func (a *App) StopWorker() {
 func (a *App) StartWorker() error { return a.startWorker() }
 
 // startBridge listens and serves. dev may make a token of its own; elsewhere no token means loopback only.
-func (a *App) startBridge(dev bool) error {
-	authn, err := a.authenticator(dev)
+func (a *App) startBridge(ctx context.Context, dev bool) error {
+	authn, configured, err := a.authenticator(ctx, dev)
 	if err != nil {
 		return err
 	}
-	if err := auth.CheckListen(a.o.Listen, a.token != ""); err != nil {
+	if err := auth.CheckListen(a.o.Listen, configured); err != nil {
 		return err
 	}
-	handler, err := api.New(api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn, Permissions: a.permissions(),
+	handler, err := api.New(api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn, Permissions: a.permissions(), Tokens: tokens{a.store},
 		ValidateArgs: a.validateArgs, TaskQueue: a.o.TaskQueue, UpdateTimeout: a.o.UpdateTimeout, Loopback: auth.Loopback(a.o.Listen),
 		Version: a.o.Version, Log: a.log, Checks: a.storeChecks(), Metrics: a.telemetry.Handler()})
 	if err != nil {
@@ -134,21 +134,6 @@ func (a *App) startBridge(dev bool) error {
 		return errors.Join(err, b.http.Shutdown(ctx))
 	})
 	return nil
-}
-
-func (a *App) authenticator(dev bool) (api.Authenticator, error) {
-	if a.token == "" && dev {
-		a.token = auth.NewToken()
-		if old, err := ReadDevInfo(a.o.Data); err == nil && old.Token != "" {
-			a.token = old.Token // links and scripts go on working after a restart
-		}
-	}
-	if a.token == "" {
-		return auth.Local{Principal: interaction.Principal{ID: "local", Roles: []string{api.RoleAdmin}}}, nil
-	}
-	// By its hash, which may be of a short token too: how long a token must be is for whoever gives it to say.
-	return auth.New([]auth.Token{{Token: auth.Hash(a.token),
-		Principal: interaction.Principal{ID: "dev", Roles: []string{api.RoleAdmin}}}})
 }
 
 // validateArgs checks a reviewer's arguments for the bridge.

@@ -19,6 +19,7 @@ import (
 // ruleStore is where rules are kept: in the database of everything else, or in one of their own.
 type ruleStore interface {
 	SaveRules(ctx context.Context, rules ...permission.Rule) ([]store.SavedRule, error)
+	AddRules(ctx context.Context, rules ...permission.Rule) ([]store.SavedRule, error)
 	RevokeRules(ctx context.Context, user interaction.PrincipalID, id string, by interaction.PrincipalID, at time.Time) ([]string, error)
 	ListRules(ctx context.Context, f store.RuleFilter) ([]store.StoredRule, string, error)
 }
@@ -50,6 +51,8 @@ func told(err error) error {
 	switch {
 	case errors.Is(err, store.ErrExists):
 		return errors.Join(api.ErrRuleExists, err)
+	case errors.Is(err, store.ErrStricter):
+		return errors.Join(api.ErrRuleInTheWay, err)
 	case errors.Is(err, store.ErrNotFound):
 		return errors.Join(api.ErrNoRule, err)
 	}
@@ -58,6 +61,15 @@ func told(err error) error {
 
 func (p permissions) SaveRules(ctx context.Context, rules ...permission.Rule) ([]api.SavedRule, error) {
 	saved, err := p.rules.SaveRules(ctx, rules...)
+	return savedRules(saved, err)
+}
+
+func (p permissions) AddRules(ctx context.Context, rules ...permission.Rule) ([]api.SavedRule, error) {
+	saved, err := p.rules.AddRules(ctx, rules...)
+	return savedRules(saved, err)
+}
+
+func savedRules(saved []store.SavedRule, err error) ([]api.SavedRule, error) {
 	out := make([]api.SavedRule, 0, len(saved))
 	for _, s := range saved {
 		out = append(out, api.SavedRule(s))

@@ -1,6 +1,8 @@
-// Package auth tells who sends an HTTP request: by a bearer token (Tokens), or, on a machine's own loopback where no
-// token is configured, the one person who works there (Local). Tokens are kept and compared as SHA-256 hashes, so
-// neither the configuration nor a dump of memory gives one away, and comparing takes the same time for every one.
+// Package auth tells who sends an HTTP request: by a bearer token that is configured (Tokens) or kept in the store
+// (Issued), by a JWT of an OpenID Connect issuer (OIDC), by the first of several that knows them (Chain), or, on a
+// machine's own loopback where nothing is configured, the one person who works there (Local). Tokens are kept and
+// compared as SHA-256 hashes, so neither the configuration, the database nor a dump of memory gives one away, and
+// comparing takes the same time for every one. They are random, so a slower hash would protect nothing.
 //
 // Start at New; CheckListen says where a bridge may listen.
 package auth
@@ -28,11 +30,25 @@ const HashPrefix = "sha256:"
 const MinTokenBytes = 16
 
 // maxHeaderBytes bounds the credentials that are looked at.
-const maxHeaderBytes = 4 << 10
+const maxHeaderBytes = 16 << 10
 
 // Roles are those that a principal may have: a user starts runs and sees their own, a reviewer sees and answers what
-// is addressed to them, an admin sees everything and may act for others.
-func Roles() []string { return []string{"user", "reviewer", "admin"} }
+// is addressed to them, an admin sees and controls everything, and act_for may name others as the user of a run or the
+// reviewer of an answer: it is for programs that know by their own means who their people are.
+func Roles() []string { return []string{"user", "reviewer", "admin", "act_for"} }
+
+// checkRoles refuses roles that are none, and no role at all.
+func checkRoles(roles []string) error {
+	if len(roles) == 0 {
+		return fmt.Errorf("it has no role; use some of %s", strings.Join(Roles(), ", "))
+	}
+	for _, r := range roles {
+		if !slices.Contains(Roles(), r) {
+			return fmt.Errorf("%q is no role; use some of %s", r, strings.Join(Roles(), ", "))
+		}
+	}
+	return nil
+}
 
 // Token is a configured token and whose it is.
 type Token struct {
@@ -79,13 +95,8 @@ func newEntry(tok Token) (entry, error) {
 	if tok.Principal.ID == "" {
 		return e, errors.New("it has no principal id")
 	}
-	if len(tok.Principal.Roles) == 0 {
-		return e, fmt.Errorf("it has no role; use some of %s", strings.Join(Roles(), ", "))
-	}
-	for _, r := range tok.Principal.Roles {
-		if !slices.Contains(Roles(), r) {
-			return e, fmt.Errorf("%q is no role; use some of %s", r, strings.Join(Roles(), ", "))
-		}
+	if err := checkRoles(tok.Principal.Roles); err != nil {
+		return e, err
 	}
 	if h, ok := strings.CutPrefix(tok.Token, HashPrefix); ok {
 		b, err := hex.DecodeString(h)
@@ -140,16 +151,23 @@ func clone(p interaction.Principal) interaction.Principal {
 	return p
 }
 
-// Local takes every request for one principal. It is for loopback without tokens, and nowhere else: see CheckListen.
+// Local takes every request without credentials for one principal's. It is for loopback without tokens, and nowhere
+// else: see CheckListen. Who shows a token wants to be somebody else, and is not let in as this one.
 type Local struct{ Principal interaction.Principal }
 
-// Authenticate returns the principal, whatever the request carries.
-func (l Local) Authenticate(*http.Request) (interaction.Principal, bool, error) {
+// Authenticate returns the principal.
+func (l Local) Authenticate(r *http.Request) (interaction.Principal, bool, error) {
+	if len(r.Header.Values("Authorization")) > 0 {
+		return interaction.Principal{}, false, nil
+	}
 	return clone(l.Principal), l.Principal.ID != "", nil
 }
 
+// TokenPrefix begins the tokens that NewToken makes, so that a scanner for leaked secrets knows one.
+const TokenPrefix = "hpt_"
+
 // NewToken makes a random token of 256 bits.
-func NewToken() string { return rand.Text() + rand.Text() }
+func NewToken() string { return TokenPrefix + rand.Text() + rand.Text() }
 
 // Hash is the form in which a token can be configured without being readable.
 func Hash(token string) string {

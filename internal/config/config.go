@@ -120,6 +120,8 @@ type Config struct {
 	Policies         []Policy
 	Templates        []Template
 	Specs            []AgentSpec
+	Auths            []Auth
+	Bridges          []Bridge // one at most
 	// Components are all of these as they are written, for showing.
 	Components []Component
 }

@@ -175,6 +175,9 @@ func valueSchema(defs node, owner string, k key) node {
 		if k.refers == "tool" {
 			text = node{"anyOf": []any{orVariable(node{"enum": Builtins()}), node{"type": "string", "pattern": "^" + ServerPrefix + "."}}}
 		}
+		if len(k.choices) > 0 {
+			text = orVariable(node{"enum": k.choices})
+		}
 		return node{"type": "array", "items": text, "uniqueItems": true, "maxItems": k.most}
 	case shapeWords:
 		return node{"type": "array", "items": node{"type": []string{"string", "number", "boolean"}}, "maxItems": k.most}

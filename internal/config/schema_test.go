@@ -163,6 +163,7 @@ func TestEveryKeyOfTheSchemaIsRead(t *testing.T) {
 		"model": "provider: openai\nmodel: m\n", "tool": "", "permission_store": "store_type: sqlite\n", "session_store": "store_type: sqlite\n",
 		"policy": "", "agent": "", "policy_template": "", "policy_template_rules": "", "policy_template_rules_where": "",
 		"policy_rules": "", "policy_rules_where": "", "policy_rules_examples": "", "policy_rules_escalate": "", "tool_params_bash": "", "tool_params_http_fetch": "",
+		"auth": "", "auth_tokens": "", "auth_oidc": "", "auth_oidc_roles": "", "bridge": "",
 	}
 	for name := range schema.Defs {
 		if _, ok := heads[name]; !ok && !strings.HasPrefix(name, "tool_params_") {
@@ -200,7 +201,7 @@ func TestEveryKeyOfTheSchemaIsRead(t *testing.T) {
 // withOddValue is a document in which a key has a value of a kind that it can't have.
 func withOddValue(name, head, key string) string {
 	odd := "{odd: [1]}"
-	if key == "params" || key == "examples" {
+	if key == "params" || key == "examples" || key == "oidc" {
 		odd = "[1]"
 	}
 	line := func(k string) string {
@@ -225,6 +226,12 @@ func withOddValue(name, head, key string) string {
 		return fmt.Sprintf("type: policy\nname: p\nrules:\n  - {match: bash, decision: ask, reviewers: [a], escalate: [{%s}]}\n", line(key))
 	case "policy_rules_examples":
 		return fmt.Sprintf("type: policy\nname: p\nrules:\n  - {match: bash, decision: ask, examples: {%s}}\n", line(key))
+	case "auth_tokens":
+		return fmt.Sprintf("type: auth\nname: a\ntokens: [{%s}]\n", line(key))
+	case "auth_oidc":
+		return fmt.Sprintf("type: auth\nname: a\noidc: {%s}\n", line(key))
+	case "auth_oidc_roles":
+		return fmt.Sprintf("type: auth\nname: a\noidc: {roles: [{%s}]}\n", line(key))
 	case "tool_params_bash", "tool_params_http_fetch":
 		return fmt.Sprintf("type: tool\nname: %s\nparams: {%s}\n", strings.TrimPrefix(name, "tool_params_"), line(key))
 	case "tool":

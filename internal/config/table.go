@@ -110,7 +110,7 @@ type kind struct {
 }
 
 // laterKinds are types that this version does not have.
-var laterKinds = []string{"workflow", "auth", "notifier"}
+var laterKinds = []string{"workflow", "notifier"}
 
 func kindOf(name string) (kind, bool) {
 	all := kinds()
@@ -131,5 +131,7 @@ func kinds() []kind {
 		{"policy", &policyKeys, readPolicy},
 		{"policy_template", &templateKeys, readTemplate},
 		{"agent", &agentKeys, readAgent},
+		{"auth", &authKeys, readAuth},
+		{"bridge", &bridgeKeys, readBridge},
 	}
 }

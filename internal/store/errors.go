@@ -25,6 +25,8 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrNewerSchema is wrapped by Open's error when a newer binary has already changed the database.
 	ErrNewerSchema = errors.New("the database belongs to a newer version")
+	// ErrStricter is wrapped by AddRules' error when a rule that says more is in the way.
+	ErrStricter = errors.New("a stricter rule is stored already")
 	// ErrTampered is wrapped by VerifyRun's error when the stored record is not what was written.
 	ErrTampered = errors.New("the record was changed")
 )

@@ -20,7 +20,7 @@ import (
 // changed are locked besides, so that a conflict shows at once and not at the commit.
 var postgresDialect = &dialect{
 	goose:       goose.DialectPostgres,
-	migrations:  []*goose.Migration{postgresOnly, postgresRules, postgresNames},
+	migrations:  []*goose.Migration{postgresOnly, postgresRules, postgresNames, postgresTokens},
 	migrateLock: "SELECT pg_advisory_lock(7235419803314)", // any number, the same in every process
 	forUpdate:   " FOR UPDATE",
 	forShare:    " FOR SHARE",
@@ -45,11 +45,16 @@ var postgresRulesSQL string
 //go:embed migrations/postgres/00008_names.sql
 var postgresNamesSQL string
 
-// Versions 2, 6 and 8 of the schema, which no other dialect has.
+//go:embed migrations/postgres/00014_tokens.sql
+var postgresTokensSQL string
+
+// Versions 2, 6, 8 and 14 of the schema, which no other dialect has.
 var (
 	postgresOnly  = goose.NewGoMigration(2, &goose.GoFunc{RunTx: execAll(postgresOnlySQL)}, nil)
 	postgresRules = goose.NewGoMigration(6, &goose.GoFunc{RunTx: execAll(postgresRulesSQL)}, nil)
 	postgresNames = goose.NewGoMigration(8, &goose.GoFunc{RunTx: execAll(postgresNamesSQL)}, nil)
+
+	postgresTokens = goose.NewGoMigration(14, &goose.GoFunc{RunTx: execAll(postgresTokensSQL)}, nil)
 )
 
 // sqlState returns the code of an error that the server reported, "" for any other.

@@ -47,9 +47,24 @@ func (s *Store) SaveRule(ctx context.Context, r permission.Rule) error {
 // so that a retry can't widen, drop or revive one. The time of saving makes no difference to what is the same, nor to a
 // lifetime that was counted from it.
 func (s *Store) SaveRules(ctx context.Context, rules ...permission.Rule) (saved []SavedRule, err error) {
+	return s.saveRules(ctx, rules, false)
+}
+
+// AddRules is SaveRules for those whose word is not the last one: a rule that would take the place of one that says
+// more (permission.Rule.MayReplace) is refused with ErrStricter, and none is saved.
+func (s *Store) AddRules(ctx context.Context, rules ...permission.Rule) (saved []SavedRule, err error) {
+	return s.saveRules(ctx, rules, true)
+}
+
+func (s *Store) saveRules(ctx context.Context, rules []permission.Rule, beside bool) (saved []SavedRule, err error) {
 	err = s.Write(ctx, func(tx *Tx) error {
 		saved = make([]SavedRule, 0, len(rules))
 		for _, r := range rules {
+			if beside {
+				if err := tx.besideStricter(ctx, r); err != nil {
+					return in(err, "save rule %s", r.ID)
+				}
+			}
 			one, err := tx.save(ctx, r)
 			if err != nil {
 				return err

@@ -119,6 +119,8 @@ type entry struct {
 	RevokedAt  int64           `json:"revoked_at,omitempty"`
 	RevokedBy  string          `json:"revoked_by,omitempty"`
 	ReplacedBy string          `json:"replaced_by,omitempty"`
+
+	beside bool // it may not take the place of one that says more
 }
 
 // snapshot is a version as it is stored. Rules is JSON: it is read and written whole. An emptied one has none.

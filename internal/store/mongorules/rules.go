@@ -50,12 +50,22 @@ func (e entry) stored() store.StoredRule {
 // SaveRules is the SQL store's: all or none, each in the place of one of the same user, session, pattern and conditions.
 // Those of several users are saved one user after the other, each whole.
 func (r *Rules) SaveRules(ctx context.Context, rules ...permission.Rule) (saved []store.SavedRule, err error) {
+	return r.saveRules(ctx, rules, false)
+}
+
+// AddRules is the SQL store's: SaveRules, but for a rule that would take the place of one that says more.
+func (r *Rules) AddRules(ctx context.Context, rules ...permission.Rule) (saved []store.SavedRule, err error) {
+	return r.saveRules(ctx, rules, true)
+}
+
+func (r *Rules) saveRules(ctx context.Context, rules []permission.Rule, beside bool) (saved []store.SavedRule, err error) {
 	entries := make([]entry, 0, len(rules))
 	for _, rule := range rules {
 		e, err := newEntry(rule)
 		if err != nil {
 			return nil, in(err, "save rule %s", rule.ID)
 		}
+		e.beside = beside
 		entries = append(entries, e)
 	}
 	if err := r.take(ctx, entries); err != nil {
@@ -163,6 +173,9 @@ func (d *document) save(e entry) (store.SavedRule, error) {
 	out := store.SavedRule{Rule: e.Rule}
 	for n, o := range d.Rules {
 		if o.RevokedAt == 0 && o.Key == e.Key && o.Rule.SessionID == e.Rule.SessionID {
+			if err := store.Beside(o.stored().Rule, e.Rule); e.beside && err != nil {
+				return store.SavedRule{}, err
+			}
 			d.end(n, e.Rule.GrantedBy, e.Rule.CreatedAt)
 			d.Rules[n].ReplacedBy = e.Rule.ID
 			out.Replaced = append(out.Replaced, o.Rule.ID)

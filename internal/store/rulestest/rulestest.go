@@ -21,6 +21,7 @@ import (
 // Rules is a store of rules, as the tests need it.
 type Rules interface {
 	SaveRules(ctx context.Context, rules ...permission.Rule) ([]store.SavedRule, error)
+	AddRules(ctx context.Context, rules ...permission.Rule) ([]store.SavedRule, error)
 	RevokeRule(ctx context.Context, id string, by interaction.PrincipalID, at time.Time) error
 	RevokeRules(ctx context.Context, user interaction.PrincipalID, id string, by interaction.PrincipalID, at time.Time) ([]string, error)
 	Rules(ctx context.Context, user interaction.PrincipalID, session interaction.SessionID) ([]permission.Rule, error)
@@ -46,6 +47,7 @@ func Conform(t *testing.T, open func(t *testing.T) Rules) {
 	for name, test := range map[string]func(*suite){
 		"a rule comes back as it was saved":                     (*suite).comesBack,
 		"the last word on a pattern counts":                     (*suite).replaces,
+		"what is added leaves what is stricter":                 (*suite).adds,
 		"what is not the same pattern is left alone":            (*suite).leavesOthers,
 		"saving again does nothing":                             (*suite).idempotent,
 		"several are saved together or not at all":              (*suite).together,
@@ -189,6 +191,35 @@ func (s *suite) replaces() {
 			s.t.Errorf("the rule that was replaced is %+v", old)
 		}
 	}
+}
+
+func (s *suite) adds() {
+	add := func(rules ...permission.Rule) ([]store.SavedRule, error) {
+		return s.s.AddRules(s.t.Context(), rules...)
+	}
+	brief := deny("brief", "bash(npm test)")
+	brief.ExpiresAt = start.Add(time.Hour)
+	if saved, err := add(allow("a", "bash(npm test)")); err != nil || saved[0].Known {
+		s.t.Fatalf("the first: %+v, %v", saved, err)
+	}
+	if saved, err := add(deny("d", "bash(npm test)")); err != nil || strings.Join(saved[0].Replaced, " ") != "a" {
+		s.t.Fatalf("a deny for an allow: %+v, %v", saved, err)
+	}
+	for _, weaker := range []permission.Rule{allow("b", "bash(npm test)"), brief} {
+		if _, err := add(allow("other", "bash(ls)"), weaker); !errors.Is(err, store.ErrStricter) {
+			s.t.Errorf("%s for a lasting deny: %v", weaker.ID, err)
+		}
+	}
+	s.want("in force", s.ids(""), "d")
+	if saved, err := add(allow("a", "bash(npm test)")); err != nil || !saved[0].Known {
+		s.t.Errorf("one that was stored before is refused: %+v, %v", saved, err)
+	}
+	apart := allow("apart", "bash(npm test)")
+	apart.SessionID = "s1"
+	if _, err := add(apart); err != nil {
+		s.t.Errorf("a session's, which the user's deny overrules anyway: %v", err)
+	}
+	s.want("the last word is an admin's", strings.Join(s.save(allow("c", "bash(npm test)"))[0].Replaced, " "), "d")
 }
 
 func (s *suite) leavesOthers() {
