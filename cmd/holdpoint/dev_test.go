@@ -139,6 +139,7 @@ var documents = []struct {
 	{"README.md", 3, afterTheReadme},
 	{"docs/cli.md", 8, nil},
 	{"docs/agents.md", 2, nil},
+	{"docs/identities.md", 2, nil},
 }
 
 func TestTheDocumentsCommandsRun(t *testing.T) {
