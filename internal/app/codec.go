@@ -40,7 +40,7 @@ func (a *App) startCodec(ctx context.Context, origins []string) error {
 	if a.keys == nil {
 		return fmt.Errorf("there is no key: set one of %s, %s and %s", seal.EnvKeys, seal.EnvFile, seal.EnvCommand)
 	}
-	authn, err := a.authenticator(false)
+	authn, err := a.ownAuth()
 	if err != nil {
 		return err
 	}

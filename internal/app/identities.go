@@ -17,8 +17,7 @@ func (a *App) authenticator(ctx context.Context, dev bool) (authn api.Authentica
 	a.ownToken(dev)
 	var chain auth.Chain
 	if a.token != "" {
-		// By its hash, which may be of a short token too: how long a token must be is for whoever gives it to say.
-		own, err := auth.New([]auth.Token{{Token: auth.Hash(a.token), Principal: operator("dev")}})
+		own, err := a.ownAuth()
 		if err != nil {
 			return nil, false, err
 		}
@@ -38,9 +37,22 @@ func (a *App) authenticator(ctx context.Context, dev bool) (authn api.Authentica
 	configured = len(chain) > 0 || len(issued) > 0
 	chain = append(auth.Chain{auth.Issued{Find: tokens{a.store}.find}}, chain...)
 	if !configured {
-		chain = append(chain, auth.Local{Principal: operator("local")})
+		local, err := a.ownAuth()
+		if err != nil {
+			return nil, false, err
+		}
+		chain = append(chain, local)
 	}
 	return chain, configured, nil
+}
+
+// ownAuth knows the bridge's own token; without one, it takes every request for the one person's who works there.
+func (a *App) ownAuth() (auth.Authenticator, error) {
+	if a.token == "" {
+		return auth.Local{Principal: operator("local")}, nil
+	}
+	// By its hash, which may be of a short token too: how long a token must be is for whoever gives it to say.
+	return auth.New([]auth.Token{{Token: auth.Hash(a.token), Principal: operator("dev")}})
 }
 
 // operator may do everything, and act for others.
