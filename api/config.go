@@ -42,6 +42,15 @@ type Config struct {
 	// Loopback says that the bridge listens on loopback only: requests for any other host are then refused,
 	// which keeps web pages from reaching it by a name of theirs.
 	Loopback bool
+	// BehindProxy says that a proxy stands before the bridge and ends TLS: what it says of the client counts.
+	BehindProxy bool
+	// CORSOrigins are other sites whose pages may call, as scheme://host. Defaults to none.
+	CORSOrigins []string
+	// RequestsPerMinute bounds the requests of one principal. Defaults to 6,000.
+	RequestsPerMinute int
+	// FailuresPerMinute bounds the requests from one address with wrong credentials or none; after so many nothing more
+	// is looked at from there for a while. Defaults to 60.
+	FailuresPerMinute int
 	// Checks must all pass before /readyz is 200. Temporal is checked without being named here.
 	Checks []Check
 	// Metrics shows what this process has measured. Nil leaves /metrics out.
@@ -61,6 +70,8 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Heartbeat, 15*time.Second)
 	orDefault(&c.WriteTimeout, 10*time.Second)
 	orDefault(&c.MaxStreams, 1000)
+	orDefault(&c.RequestsPerMinute, 6000)
+	orDefault(&c.FailuresPerMinute, 60)
 	orDefault(&c.Version, "dev")
 	if c.Clock == nil {
 		c.Clock = time.Now
@@ -95,6 +106,9 @@ func (c Config) validate() error {
 		if d < 0 {
 			errs = append(errs, fmt.Errorf("api.Config.%s is negative", name))
 		}
+	}
+	if c.RequestsPerMinute < 0 || c.FailuresPerMinute < 0 {
+		errs = append(errs, errors.New("api.Config.RequestsPerMinute or FailuresPerMinute is negative"))
 	}
 	if c.MaxStreams < 0 {
 		errs = append(errs, errors.New("api.Config.MaxStreams is negative"))

@@ -38,8 +38,10 @@ func principal(ctx context.Context) interaction.Principal {
 func (s *Server) guard(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.recovered(w, r)
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.Header().Set("Cache-Control", "no-store")
+		s.protect(w, r)
+		if s.crossOrigin(w, r) {
+			return
+		}
 		if p := s.admit(r); p != nil {
 			writeProblem(w, p)
 			return
@@ -71,7 +73,7 @@ func (s *Server) admit(r *http.Request) *Problem {
 		return problem(http.StatusForbidden, CodeForbiddenHost,
 			"this bridge listens on loopback and answers only to localhost, 127.0.0.1 and [::1], not to %q", r.Host)
 	}
-	if err := http.NewCrossOriginProtection().Check(r); err != nil {
+	if err := s.origins.Check(r); err != nil {
 		return problem(http.StatusForbidden, CodeForbiddenOrigin, "a page of another origin may not send this request")
 	}
 	if r.Method == http.MethodPost && r.ContentLength != 0 {
@@ -84,16 +86,23 @@ func (s *Server) admit(r *http.Request) *Problem {
 }
 
 func (s *Server) authenticate(r *http.Request) (interaction.Principal, *Problem) {
+	from := s.address(r)
+	if p := s.failures.spent(from); p != nil {
+		return interaction.Principal{}, p
+	}
 	p, ok, err := s.cfg.Auth.Authenticate(r)
 	if err != nil {
 		s.cfg.Log.ErrorContext(r.Context(), "authentication failed", "error", err)
 		return p, problem(http.StatusServiceUnavailable, CodeUnavailable, "who you are could not be found out; try again")
 	}
 	if !ok || p.ID == "" {
+		if limited := s.failures.take(from); limited != nil {
+			return p, limited
+		}
 		return p, problem(http.StatusUnauthorized, CodeUnauthenticated,
 			"send a valid token as \"Authorization: Bearer …\"").header("WWW-Authenticate", `Bearer realm="holdpoint"`)
 	}
-	return p, nil
+	return p, s.requests.take(string(p.ID))
 }
 
 // readBody takes in the whole body, within its bounds of size and time. The deadline is lifted afterwards: it would

@@ -19,8 +19,11 @@ type Server struct {
 	handler http.Handler
 	spec    *huma.OpenAPI
 	streams chan struct{} // a place for each open event stream
-	life    context.Context
-	end     context.CancelFunc
+
+	origins            *http.CrossOriginProtection
+	requests, failures *limits
+	life               context.Context
+	end                context.CancelFunc
 }
 
 // New builds the bridge. A config that lacks something is refused with the names of the fields.
@@ -30,6 +33,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg.withDefaults()}
 	s.streams = make(chan struct{}, s.cfg.MaxStreams)
+	if err := s.protection(); err != nil {
+		return nil, fmt.Errorf("http bridge: %w", err)
+	}
 	s.life, s.end = context.WithCancel(context.Background())
 	mux := http.NewServeMux()
 	h := humago.New(mux, humaConfig(s.cfg.Version))
@@ -37,6 +43,21 @@ func New(cfg Config) (*Server, error) {
 	s.routes(h)
 	s.handler = s.guard(mux)
 	return s, nil
+}
+
+// protection makes what the guard counts and checks by.
+func (s *Server) protection() (err error) {
+	s.origins = http.NewCrossOriginProtection()
+	for _, o := range s.cfg.CORSOrigins {
+		if err := s.origins.AddTrustedOrigin(o); err != nil {
+			return fmt.Errorf("CORSOrigins: %w", err)
+		}
+	}
+	if s.requests, err = newLimits(s.cfg.RequestsPerMinute, s.cfg.Clock); err != nil {
+		return err
+	}
+	s.failures, err = newLimits(s.cfg.FailuresPerMinute, s.cfg.Clock)
+	return err
 }
 
 // ServeHTTP serves one request.
@@ -88,7 +109,7 @@ func operation(h huma.API, id, method, path, summary string, status int, errs ..
 		MaxBodyBytes: maxBody + 1, BodyReadTimeout: -1, // the guard has read the body
 		Responses: map[string]*huma.Response{}}
 	schema := h.OpenAPI().Components.Schemas.Schema(typeOf[Problem](), true, "Problem")
-	for _, e := range append(errs, 401, 403, 500) {
+	for _, e := range append(errs, 401, 403, 429, 500) {
 		op.Responses[fmt.Sprint(e)] = &huma.Response{Description: http.StatusText(e),
 			Content: map[string]*huma.MediaType{problemMedia: {Schema: schema}}}
 	}

@@ -29,6 +29,9 @@ func (s *serving) flags(c *cli, cmd *cobra.Command, bridge bool) {
 	f.StringVar(&s.o.TaskQueue, "task-queue", "", "Temporal task queue (default \"holdpoint\")")
 	if bridge {
 		f.StringVar(&s.o.Listen, "listen", "127.0.0.1:7400", "address of the bridge; port 0 takes a free one")
+		f.StringVar(&s.o.TLSCert, "tls-cert", "", "PEM file with the certificate chain: speak TLS")
+		f.StringVar(&s.o.TLSKey, "tls-key", "", "PEM file with the certificate's key")
+		f.BoolVar(&s.o.BehindProxy, "behind-proxy", false, "a proxy before it ends TLS, and its X-Forwarded-For counts")
 		f.StringVar(&s.o.Token, "token", "", "bearer token of the bridge (HOLDPOINT_TOKEN keeps it out of process lists)")
 	}
 }

@@ -273,6 +273,9 @@ func (a *App) URL() string {
 	if a.bridge == nil {
 		return ""
 	}
+	if a.bridge.tls {
+		return "https://" + a.bridge.addr
+	}
 	return "http://" + a.bridge.addr
 }
 
@@ -298,6 +301,7 @@ func (a *App) TemporalUI() string {
 // bridge is the HTTP half while it runs.
 type bridge struct {
 	addr string
+	tls  bool
 	http *http.Server
 	net  net.Listener
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -103,11 +104,14 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 	if err != nil {
 		return err
 	}
-	if err := auth.CheckListen(a.o.Listen, configured); err != nil {
+	front, err := a.front(configured)
+	if err != nil {
 		return err
 	}
 	handler, err := api.New(api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn, Permissions: a.permissions(), Tokens: tokens{a.store},
-		ValidateArgs: a.validateArgs, TaskQueue: a.o.TaskQueue, UpdateTimeout: a.o.UpdateTimeout, Loopback: auth.Loopback(a.o.Listen),
+		ValidateArgs: a.validateArgs, TaskQueue: a.o.TaskQueue, UpdateTimeout: a.o.UpdateTimeout, Loopback: auth.Loopback(a.o.Listen) && !front.BehindProxy,
+		BehindProxy: front.BehindProxy, CORSOrigins: front.CORSOrigins, RequestsPerMinute: front.RequestsPerMinute, FailuresPerMinute: front.FailuresPerMinute,
+
 		Version: a.o.Version, Log: a.log, Checks: a.storeChecks(), Metrics: a.telemetry.Handler()})
 	if err != nil {
 		return err
@@ -119,11 +123,11 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 	if err := a.countWaiting(); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	b := &bridge{addr: listener.Addr().String(), net: listener,
-		http: &http.Server{Handler: a.telemetry.HTTP(handler), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}}
+	b := &bridge{addr: listener.Addr().String(), net: listener, tls: front.TLSCert != "",
+		http: &http.Server{Handler: a.telemetry.HTTP(handler), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}
 	a.bridge = b
 	go func() {
-		if err := b.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := b.serve(front); !errors.Is(err, http.ErrServerClosed) {
 			a.fail(fmt.Errorf("bridge: %w", err))
 		}
 	}()

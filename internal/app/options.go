@@ -32,6 +32,10 @@ type Options struct {
 	Listen string
 	// Token is the bearer token of the bridge's one principal. In Dev, "" makes a random one that is kept in Data.
 	Token string
+	// TLSCert and TLSKey are PEM files by which the bridge speaks TLS itself.
+	TLSCert, TLSKey string
+	// BehindProxy says that a proxy before the bridge ends TLS, and that what it says of clients counts.
+	BehindProxy bool
 	// NoDemo leaves the demo agent out.
 	NoDemo bool
 	// TaskQueue defaults to workflows.DefaultTaskQueue.

@@ -94,8 +94,8 @@ var bridgeKeys = component("How the bridge is reached. There is one at most; fla
 	{name: "tls_key", shape: shapeFile, beside: "tls_cert", defDoc: "no TLS", doc: "The file with the certificate's key, PEM."},
 	{name: "behind_proxy", shape: shapeFlag, def: false, doc: "Whether a proxy ends TLS before it, and what it says of the client in `X-Forwarded-For` counts."},
 	{name: "cors_origins", shape: shapeTexts, most: maxListed, defDoc: "none", doc: "Origins of other sites whose pages may call it, such as `https://desk.example.com`."},
-	{name: "requests_per_minute", shape: shapeInteger, low: 1, high: maxPerMinute, def: 1200, doc: "How many requests one principal may make."},
-	{name: "failures_per_minute", shape: shapeInteger, low: 1, high: maxPerMinute, def: 30, doc: "How many requests with wrong credentials one address may make."},
+	{name: "requests_per_minute", shape: shapeInteger, low: 1, high: maxPerMinute, def: 6000, doc: "How many requests one principal may make."},
+	{name: "failures_per_minute", shape: shapeInteger, low: 1, high: maxPerMinute, def: 60, doc: "How many requests with wrong credentials, or without, one address may make; more are not looked at."},
 }})
 
 func readAuth(s *section, name string) {

@@ -29,7 +29,7 @@ func TestIdentitiesAreRead(t *testing.T) {
 		o.DefaultRoles[0] != "user" || o.Roles[0].Group != "ops" || len(o.Roles[0].Roles) != 2 {
 		t.Errorf("oidc %+v", o)
 	}
-	if !b.BehindProxy || len(b.CORSOrigins) != 2 || b.RequestsPerMinute != 60 || b.FailuresPerMinute != 30 {
+	if !b.BehindProxy || len(b.CORSOrigins) != 2 || b.RequestsPerMinute != 60 || b.FailuresPerMinute != 60 {
 		t.Errorf("bridge %+v", b)
 	}
 }
