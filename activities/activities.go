@@ -60,6 +60,9 @@ type Activities struct {
 	Worker string
 	// Now is the clock.
 	Now func() time.Time
+	// OwnWorkspaces has tools work in the workspaces that this worker's own definitions give their agents, not in those of
+	// the worker that began the run: it runs on a machine of its own.
+	OwnWorkspaces bool
 	// Tell, if set, tells a workflow that rules have changed, so that it decides again what waits.
 	Tell func(ctx context.Context, workflowID string) error
 	// Await, if set, returns when a workflow has ended, however it did.
@@ -88,6 +91,15 @@ func agentOf(ctx context.Context, tx Tx, digest string) (agent.Agent, error) {
 		return agent.Agent{}, permanent(CodeUnknownAgent, "the definition %s that this run pinned is not in the store", digest)
 	}
 	return ag, nil
+}
+
+// here is a definition as it holds on this machine.
+func (a *Activities) here(ag agent.Agent) agent.Agent {
+	if a.OwnWorkspaces {
+		own, _ := a.Definitions.Agent(ag.Name)
+		ag.Workspace = own.Workspace // without it, tools refuse
+	}
+	return ag
 }
 
 // permanent is an error that no retry mends.

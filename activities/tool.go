@@ -100,6 +100,7 @@ func (x *execution) prepare(ctx context.Context) error {
 		if x.ag, err = agentOf(ctx, tx, x.in.AgentDigest); err != nil {
 			return err
 		}
+		x.ag = x.a.here(x.ag)
 		if x.rec, err = callOf(ctx, tx, x.in.CallID); err != nil {
 			return err
 		}
@@ -138,7 +139,7 @@ func (x *execution) prepare(ctx context.Context) error {
 	}
 	x.gate = x.a.outputGateOf(x.run, x.ag, def, x.args)
 	call := x.rec.Call
-	call.Args = x.args
+	call.Args, call.Workspace = x.args, x.ag.Workspace
 	x.base, x.preview = based(ctx, x.impl, call)
 	return nil
 }
@@ -320,6 +321,7 @@ func (x *execution) execute(ctx context.Context) (out tool.Outcome) {
 	call := x.rec.Call
 	call.Args = x.args
 	call.Key = fmt.Sprintf("%s-%d", call.ID, x.entry.Phase)
+	call.Workspace = x.ag.Workspace
 	call.Outside = outside(x.decide, x.ag.Workspace)
 	call.Private = x.decide.Private && x.decide.Effect != permission.Deny
 	call.Hop = x.hop

@@ -25,6 +25,8 @@ type taken struct {
 	fault   string // why it can't be carried out at all, for the model
 	invalid string // what is wrong with its arguments; a deny is looked at first
 	verdict *verdict
+	// away: what it would do can only be seen on the machine where it runs, so it is asked about there.
+	away bool
 }
 
 // takeIn looks at each call that the model asked for. Files are read here, outside the transaction.
@@ -67,7 +69,9 @@ func (a *Activities) takeIn(ctx context.Context, in CallModelInput, ag agent.Age
 			if bad := a.Validate(def, args); bad != nil {
 				t.invalid = fmt.Sprintf("The arguments were not accepted, so the call was not made: %v.", bad)
 			} else if t.verdict.decision.Effect != permission.Deny {
-				t.base, t.preview = based(ctx, impl, t.call)
+				if t.away = def.TaskQueue != "" && looks(impl); !t.away {
+					t.base, t.preview = based(ctx, impl, t.call)
+				}
 			}
 		}
 		if err != nil {
@@ -106,6 +110,13 @@ func (a *Activities) toolOf(ag agent.Agent, name string) (tool.Tool, tool.Defini
 
 // baseUnreadable stands for a base that could not be found out; it equals no other reading of it.
 const baseUnreadable = "unreadable"
+
+// looks reports whether a tool can show what it would do, or what that depends on.
+func looks(t tool.Tool) bool {
+	_, based := t.(tool.Based)
+	_, previews := t.(tool.Previewer)
+	return based || previews
+}
 
 // based asks a tool what its effect depends on and how it would look.
 func based(ctx context.Context, t tool.Tool, c tool.Call) (base, preview string) {
@@ -307,6 +318,10 @@ func (w *turnWriter) ask(plan *CallPlan, rec *tool.Record, step interaction.Step
 		}
 	}
 	slices.Sort(rec.Shared)
+	if c.away {
+		plan.Next = NextRun // RunTool asks
+		return nil, nil
+	}
 	req := question(w.run, w.ag, *rec, d, c, w.now)
 	req.StepID, req.SharedCallIDs = step, rec.Shared
 	if found && memory.Answered == tool.AnsweredEdited {

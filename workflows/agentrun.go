@@ -29,8 +29,9 @@ type agentRun struct {
 	gates []*gate // open ones, in the order they were opened
 	// modelTurn is the turn that a model call in flight will bring; 0 when there is none.
 	modelTurn int
-	running   []interaction.CallID // tool calls in flight
-	asked     int                  // questions of Gates so far
+	running   []interaction.CallID  // tool calls in flight
+	away      []activities.CallPlan // those of them that run on a task queue of their own
+	asked     int                   // questions of Gates so far
 	children  []*calledRun
 	lastHold  *ControlMessage     // the last pause of the run, or its end
 	cancel    workflow.CancelFunc // of tools and model calls, for an abort

@@ -44,6 +44,9 @@ func (r *agentRun) details(workflowID string) string {
 	default:
 		fmt.Fprintf(&b, "Step %d. Nothing waits for a person.\n", r.st.Turn+1)
 	}
+	for _, p := range r.away[:min(len(r.away), shownGates)] {
+		fmt.Fprintf(&b, "%s runs on the task queue %s, or waits for a worker there.\n", markdown(p.Tool), markdown(p.TaskQueue))
+	}
 	for i, g := range r.gates {
 		if i == shownGates {
 			fmt.Fprintf(&b, "\n… and %d more.\n", len(r.gates)-i)

@@ -65,6 +65,9 @@ func (r *agentRun) runTool(ctx workflow.Context, p activities.CallPlan, in activ
 	}
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{TaskQueue: queue, StartToCloseTimeout: limit + toolMargin + longestPause,
 		HeartbeatTimeout: heartbeatTimeout, WaitForCancellation: true, RetryPolicy: patient(), Summary: clip(p.Tool, 60)})
+	if p.TaskQueue != "" {
+		return r.runAway(ctx, p, in)
+	}
 	err = workflow.ExecuteActivity(ctx, activities.RunToolName, in).Get(ctx, &res)
 	return res, err
 }

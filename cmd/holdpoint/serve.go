@@ -67,7 +67,9 @@ func workerCommand(c *cli) *cobra.Command {
 	var s serving
 	cmd := &cobra.Command{
 		Use: "worker", Short: "Run a worker beside a Temporal cluster",
-		Long: "Executes workflows and activities. Temporal is found by the standard TEMPORAL_* variables and profile file.",
+		Long: "Executes workflows and activities. Temporal is found by the standard TEMPORAL_* variables and profile file.\n" +
+			"With --tools-only it runs the tools alone that have its --task-queue as task_queue, in its own configuration's\n" +
+			"workspaces; it needs the store of the other workers.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.serve(cmd.Context(), func(ctx context.Context) (*app.App, error) {
@@ -80,6 +82,7 @@ func workerCommand(c *cli) *cobra.Command {
 	}
 	s.flags(c, cmd, false)
 	f := cmd.Flags()
+	f.BoolVar(&s.o.ToolsOnly, "tools-only", false, "run the tools of --task-queue, and nothing else")
 	f.StringVar(&s.o.Deployment.Name, "deployment-name", "", "Worker Deployment that this worker is of")
 	f.StringVar(&s.o.Deployment.BuildID, "build-id", "", "build id of this worker in its deployment")
 	f.BoolVar(&s.o.Deployment.Pinned, "pinned", false, "keep runs on the build that they began with (default: they go on with the current one)")

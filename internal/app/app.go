@@ -85,6 +85,9 @@ func API(ctx context.Context, o Options) (*App, error) {
 }
 
 func newApp(o Options) (*App, error) {
+	if err := o.checkToolsOnly(); err != nil {
+		return nil, err
+	}
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -177,6 +180,9 @@ func (a *App) prepare(ctx context.Context, part string) error {
 		return err
 	}
 	if a.defs, err = newDefinitions(cfg, a.o); err != nil {
+		return err
+	}
+	if err := checkSharedStore(cfg, a.o); err != nil {
 		return err
 	}
 	where, err := chooseStore(cfg, a.o, dev)

@@ -28,6 +28,7 @@ const (
 	wholeDev    role = "dev"    // Temporal server, worker and bridge
 	workerAlone role = "worker" // the worker; the server and the bridge are elsewhere
 	bridgeAlone role = "bridge" // the bridge; the server and the workers are elsewhere
+	toolsAlone  role = "tools"  // a worker for the tools of one task queue
 )
 
 // The points at which a process can be killed: those of the activities, and three more.
@@ -82,6 +83,8 @@ func runVictim(spec string) error {
 	switch v.Role {
 	case workerAlone:
 		start = app.Worker
+	case toolsAlone:
+		start, o.ToolsOnly = app.Worker, true
 	case bridgeAlone:
 		start = app.API
 	case wholeDev:

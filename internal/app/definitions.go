@@ -171,6 +171,7 @@ func configured(t tool.Tool, cfg *config.Config) tool.Tool {
 	if c.Cacheable != nil {
 		def.Cacheable = *c.Cacheable
 	}
+	def.TaskQueue = c.TaskQueue
 	o := overridden{Tool: t, def: def}
 	based, isBased := t.(tool.Based)
 	preview, previews := t.(tool.Previewer)

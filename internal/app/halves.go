@@ -50,28 +50,37 @@ func (a *App) startWorker() error {
 		MaxHeartbeatThrottleInterval:     throttle,
 		DefaultHeartbeatThrottleInterval: throttle,
 		DisableRegistrationAliasing:      true,
+		DisableWorkflowWorker:            a.o.ToolsOnly,
 		OnFatalError:                     func(err error) { a.fail(fmt.Errorf("worker: %w", err)) },
 	})
-	w.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
 	acts := a.newActivities()
 	acts.Worker, acts.Faults = fmt.Sprintf("%s:%d", host, os.Getpid()), a.o.Faults
 	acts.Tell = func(ctx context.Context, workflowID string) error {
 		return a.client.SignalWorkflow(ctx, workflowID, "", workflows.MessageRecheck, struct{}{})
 	}
-	acts.Await, acts.Observer = a.awaitWorkflow, a.telemetry.Metrics()
-	for name, fn := range map[string]any{activities.StartRunName: acts.StartRun, activities.CallModelName: acts.CallModel,
-		activities.RunToolName: acts.RunTool, activities.ResolveCallName: acts.ResolveCall,
-		activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record,
-		activities.RecheckName: acts.Recheck, activities.ResolveAgentName: acts.ResolveAgent,
-		activities.AwaitAgentName: acts.AwaitAgent} {
-		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
-	}
+	acts.Await, acts.Observer, acts.OwnWorkspaces = a.awaitWorkflow, a.telemetry.Metrics(), a.o.ToolsOnly
+	register(w, acts, a.o.ToolsOnly)
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("worker: %w", err)
 	}
 	a.worker = w
 	a.closing(func() error { a.StopWorker(); return nil })
 	return nil
+}
+
+// register makes the workflows and activities known that a worker serves.
+func register(w worker.Worker, acts *activities.Activities, toolsOnly bool) {
+	w.RegisterActivityWithOptions(acts.RunTool, activity.RegisterOptions{Name: activities.RunToolName})
+	if toolsOnly {
+		return
+	}
+	w.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
+	for name, fn := range map[string]any{activities.StartRunName: acts.StartRun, activities.CallModelName: acts.CallModel,
+		activities.ResolveCallName: acts.ResolveCall, activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record,
+		activities.RecheckName: acts.Recheck, activities.ResolveAgentName: acts.ResolveAgent,
+		activities.AwaitAgentName: acts.AwaitAgent} {
+		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
+	}
 }
 
 // awaitWorkflow returns when a workflow has ended. How it ended is in its record.

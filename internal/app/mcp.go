@@ -39,7 +39,7 @@ func newServers(cfg *config.Config, s *schemas, log *slog.Logger) (*servers, err
 }
 
 func serverConfig(t config.Tool, s *schemas, log *slog.Logger) mcp.Config {
-	c := mcp.Config{Name: t.Name, URL: t.Server.URL, Headers: http.Header{}, Consent: t.Consent, Risk: string(t.Risk), Timeout: t.Timeout, Log: log,
+	c := mcp.Config{Name: t.Name, URL: t.Server.URL, Headers: http.Header{}, Consent: t.Consent, Risk: string(t.Risk), Timeout: t.Timeout, TaskQueue: t.TaskQueue, Log: log,
 		Idempotent: t.Idempotent != nil && *t.Idempotent, Cacheable: t.Cacheable != nil && *t.Cacheable,
 		Usable: func(def tool.Definition) error {
 			_, err := s.schema(def)

@@ -50,6 +50,8 @@ type Options struct {
 	Deployment Deployment
 	// Metrics is the address that metrics are served on, to anyone who reaches it; "" serves none.
 	Metrics string
+	// ToolsOnly makes a worker one that runs the tools of TaskQueue, which it must be given, and nothing else.
+	ToolsOnly bool
 	// Version is shown by the bridge. Defaults to "dev".
 	Version string
 

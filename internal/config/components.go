@@ -19,6 +19,7 @@ const (
 	maxModelTimeout = 24 * time.Hour
 	maxToolTimeout  = 30 * 24 * time.Hour // of one execution; more is a slip of the unit
 	maxListed       = 500
+	maxTaskQueue    = 200
 )
 
 // anyComponent has what every component has.
@@ -71,6 +72,8 @@ var toolKeys = component("Overrides what a built-in tool says of itself, by that
 		{name: "idempotent", shape: shapeFlag, defDoc: "the tool's own", doc: "Whether a call that a crash interrupted may run again without asking."},
 		{name: "cacheable", shape: shapeFlag, def: false,
 			doc: "Whether a success is kept for the session and served when the same call is allowed again. Not for ask_human, file_edit and file_write."},
+		{name: "task_queue", shape: shapeText, maxBytes: maxTaskQueue, defDoc: "with the agents",
+			doc: "The Temporal task queue of the workers on whose machine it runs: `holdpoint worker --tools-only --task-queue NAME` (docs/tool-workers.md)."},
 		{name: "params", shape: shapeParams, doc: "A built-in tool's own settings."},
 	}, serverKeys...),
 	later:  []string{"transport", "server"},

@@ -73,6 +73,8 @@ type Tool struct {
 	Idempotent *bool
 	// Cacheable is nil where the document does not say.
 	Cacheable *bool
+	// TaskQueue is where the tool runs; "" is with the agents.
+	TaskQueue string
 	// Params are the tool's own settings. Values are JSON-like.
 	Params map[string]any
 	// Server is set where the document declares an MCP server: what it says is then of all tools of it.

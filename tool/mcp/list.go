@@ -89,7 +89,8 @@ var unusual = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 // definition is a tool as agents know it. Names have no character that a provider of models refuses.
 func (s *Server) definition(t *mcp.Tool) (tool.Definition, error) {
 	def := tool.Definition{Name: s.Name() + "__" + unusual.ReplaceAllString(t.Name, "_"), Server: s.cfg.Name, Resource: tool.ResourceArgs,
-		Consent: s.cfg.Consent, Risk: s.cfg.Risk, Idempotent: s.cfg.Idempotent, Cacheable: s.cfg.Cacheable, Timeout: s.cfg.Timeout}
+		Consent: s.cfg.Consent, Risk: s.cfg.Risk, Idempotent: s.cfg.Idempotent, Cacheable: s.cfg.Cacheable, Timeout: s.cfg.Timeout,
+		TaskQueue: s.cfg.TaskQueue}
 	if t.Name == "" {
 		return def, errors.New("it has no name")
 	}

@@ -53,6 +53,8 @@ type Config struct {
 	Cacheable  bool
 	// Timeout bounds one call. Defaults to the caller's.
 	Timeout time.Duration
+	// TaskQueue is where calls are made; "" is with the agents.
+	TaskQueue string
 
 	// Usable, if set, says what is wrong with a tool; one that is refused is left out.
 	Usable func(tool.Definition) error
