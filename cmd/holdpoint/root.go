@@ -41,7 +41,7 @@ func newRoot(c *cli) (root *cobra.Command, begun *bool) {
 	root.SetOut(c.out)
 	root.SetErr(c.err)
 	root.AddCommand(runCommand(c), runsCommand(c), watchCommand(c), stepsCommand(c), controlCommand(c), messageCommand(c),
-		inboxCommand(c), respondCommand(c), rulesCommand(c), tokenCommand(c), configCommand(c), devCommand(c), workerCommand(c), apiCommand(c), replayCommand(c), codecCommand(c), versionCommand(c))
+		inboxCommand(c), respondCommand(c), rulesCommand(c), tokenCommand(c), auditCommand(c), configCommand(c), devCommand(c), workerCommand(c), apiCommand(c), replayCommand(c), codecCommand(c), versionCommand(c))
 	group(root)
 	return root, begun
 }
@@ -53,7 +53,7 @@ var groups = []struct {
 }{
 	{"runs", "Runs:", []string{"run", "runs", "watch", "steps", "control", "message"}},
 	{"people", "What waits for people:", []string{"inbox", "respond"}},
-	{"rules", "Rules and configuration:", []string{"rules", "config", "token"}},
+	{"rules", "Rules and configuration:", []string{"rules", "config", "token", "audit"}},
 	{"serve", "Serving:", []string{"dev", "worker", "api", "codec", "replay"}},
 }
 
