@@ -11,7 +11,7 @@ PKG       ?= ./...
 FUZZTIME  ?= 10s
 CHAOS     ?= 3m
 
-.PHONY: help build holdpoint temporal postgres ferretdb mcp run test lint lint-tools chaos bench fuzz install clean
+.PHONY: help build holdpoint temporal postgres ferretdb mcp browser screenshots run test lint lint-tools chaos bench fuzz install clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,13 +32,16 @@ postgres:
 mcp:
 	@tools/mcp/install bin/mcp
 
+browser:
+	@tools/browser/install bin/browser
+
 ferretdb:
 	@tools/ferretdb/build bin/ferretdb
 
 run: build ## build, then run everything on this machine, with a demo that waits for your approval
 	@exec bin/holdpoint dev $(ARGS)
 
-test: build postgres ferretdb mcp ## build, then run every test, those against a real Temporal server and a real PostgreSQL too
+test: build postgres ferretdb mcp browser ## build, then run every test, those against a real Temporal server and a real PostgreSQL too
 	$(GO) test -timeout 45m $(TESTFLAGS) $(PKG)
 
 lint: lint-tools ## check format, vet, staticcheck, workflow determinism and known vulnerabilities
@@ -53,6 +56,9 @@ lint: lint-tools ## check format, vet, staticcheck, workflow determinism and kno
 lint-tools:
 	@mkdir -p bin/lint
 	@cd tools/lint && $(GO) build -o ../../bin/lint/ tool
+
+screenshots: build browser ## draw the pictures of docs/images anew
+	$(GO) test -count 1 -run TestEveryPage ./api/web -screenshots
 
 chaos: build postgres ## kill workers, bridges, PostgreSQL and Temporal at random for CHAOS (3m), then audit every effect
 	$(GO) test -timeout 30m -count 1 -v -run TestNothingIsLostInChaos ./internal/app -chaos $(CHAOS)

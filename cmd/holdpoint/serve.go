@@ -133,6 +133,7 @@ func (c *cli) devReady(ctx context.Context, a *app.App, s *serving) error {
 	if ui := a.TemporalUI(); ui != "" {
 		fmt.Fprintf(c.out, "Temporal UI  %s\n", ui)
 	}
+	fmt.Fprintf(c.out, "Inbox        %s\n             (signs you in, once and within the hour)\n", a.SignInLink())
 	if !s.demo {
 		fmt.Fprintf(c.out, "Ready. What waits for a person: %s inbox%s\n", c.name, r.typed())
 		return nil

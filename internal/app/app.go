@@ -16,6 +16,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
+	"holdpoint/api/web"
 	"holdpoint/internal/app/demo"
 	"holdpoint/internal/config"
 	"holdpoint/internal/devserver"
@@ -39,6 +40,7 @@ type App struct {
 	client    client.Client
 	server    *devserver.Server
 	bridge    *bridge
+	pages     *web.Server
 	worker    worker.Worker
 	token     string
 	failed    chan error

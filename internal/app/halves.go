@@ -125,6 +125,9 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 	if err != nil {
 		return err
 	}
+	if a.pages, err = a.newPages(handler, authn); err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", a.o.Listen)
 	if err != nil {
 		return fmt.Errorf("the bridge can't listen on %s: %w: choose another address with --listen", a.o.Listen, err)
@@ -133,7 +136,7 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 		return errors.Join(err, listener.Close())
 	}
 	b := &bridge{addr: listener.Addr().String(), net: listener, tls: front.TLSCert != "",
-		http: &http.Server{Handler: a.telemetry.HTTP(handler), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}
+		http: &http.Server{Handler: a.telemetry.HTTP(a.pages), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}
 	a.bridge = b
 	go func() {
 		if err := b.serve(front); !errors.Is(err, http.ErrServerClosed) {
