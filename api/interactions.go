@@ -22,6 +22,11 @@ const batchWidth = 8
 func (s *Server) interactionRoutes(h huma.API) {
 	register(s, h, operation(h, "list-interactions", http.MethodGet, "/v1/interactions",
 		"The inbox: what waits for people and what became of it, newest first", 200, 400, 422), s.listInteractions)
+	changes := operation(h, "stream-interactions", http.MethodGet, "/v1/interactions/events",
+		"The inbox as it changes; never ends by itself", 200, 404, 422, 503)
+	changes.Responses["200"] = eventStream("An interaction event for each that was opened or changed since the stream began, of the " +
+		"newest 1,000 that are open; with id, for that one alone.")
+	register(s, h, changes, s.inboxEvents)
 	register(s, h, operation(h, "get-interaction", http.MethodGet, "/v1/interactions/{id}", "An interaction", 200, 404), s.getInteraction)
 
 	one := operation(h, "respond", http.MethodPost, "/v1/interactions/{id}/respond", "Answer an interaction", 200,
@@ -52,45 +57,6 @@ func body[T any](h huma.API, op *huma.Operation) {
 	op.SkipValidateBody = true
 	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 		"application/json": {Schema: h.OpenAPI().Components.Schemas.Schema(typeOf[T](), true, op.OperationID)}}}
-}
-
-type listInteractionsInput struct {
-	PageQuery
-	Status string `query:"status" enum:"pending,held,answered,expired,cancelled"`
-	RunID  string `query:"run_id" maxLength:"256"`
-}
-
-type interactionListOutput struct{ Body InteractionList }
-
-// listInteractions reads on until the page is full of what the caller may see, or enough was read.
-func (s *Server) listInteractions(ctx context.Context, in *listInteractionsInput) (*interactionListOutput, error) {
-	f := InteractionFilter{RunID: interaction.RunID(in.RunID), PageSize: in.PageSize, PageToken: in.PageToken}
-	if in.Status != "" {
-		f.Status = []interaction.Status{interaction.Status(in.Status)}
-	}
-	p := principal(ctx)
-	owner := s.ownerOf(ctx, p)
-	var seen []Interaction
-	for range maxScans {
-		rows, next, err := s.cfg.Store.Interactions(ctx, f)
-		if err != nil {
-			return nil, badQuery(err)
-		}
-		for _, i := range rows {
-			ok, err := seesInteraction(p, i, owner)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				seen = append(seen, newInteraction(p, i))
-			}
-		}
-		f.PageToken, f.PageSize = next, in.PageSize-len(seen)
-		if next == "" || f.PageSize <= 0 {
-			break
-		}
-	}
-	return &interactionListOutput{newPage(seen, f.PageToken)}, nil
 }
 
 type interactionPath struct {

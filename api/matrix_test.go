@@ -52,10 +52,11 @@ var matrix = map[string]decision{
 	"send-message":  {body: `{"text":"hello"}`, want: "404 200 404 403 404 200"},
 	"list-agents":   {want: everybody},
 
-	"list-interactions": {want: everybody},
-	"get-interaction":   {want: ofTheRun},
-	"respond":           {body: `{"action":"approve"}`, want: "404 403 404 200 404 403"}, // ada is not of the group
-	"respond-batch":     {body: `{"responses":[{"request_id":"i1","action":"approve"}]}`, want: everybody, names: true},
+	"list-interactions":   {want: everybody},
+	"get-interaction":     {want: ofTheRun},
+	"stream-interactions": {query: "?follow=false", want: everybody},
+	"respond":             {body: `{"action":"approve"}`, want: "404 403 404 200 404 403"}, // ada is not of the group
+	"respond-batch":       {body: `{"responses":[{"request_id":"i1","action":"approve"}]}`, want: everybody, names: true},
 
 	"list-rules":        {want: theUser},
 	"allow-pattern":     {body: `{"pattern":"bash(ls)"}`, want: adminsMake},

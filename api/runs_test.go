@@ -244,7 +244,7 @@ func TestLists(t *testing.T) {
 	if strings.TrimSpace(strings.Join(got, " ")) != "i4 i2 i0" || pages > 3 {
 		t.Errorf("pages %q", got)
 	}
-	for query, location := range map[string]string{"status=open": "query.status", "stauts=pending": "query.stauts",
+	for query, location := range map[string]string{"status=ended": "query.status", "stauts=pending": "query.stauts",
 		"page_size=0": "query.page_size", "page_size=1000": "query.page_size", "page_token=zzz": "query.page_token"} {
 		a := b.do("ada", "GET", "/v1/interactions?"+query, "")
 		if a.status != 422 && a.status != 400 {

@@ -232,7 +232,12 @@ type eventWriter struct {
 	timeout time.Duration
 }
 
-func (o *eventWriter) event(id string, t event.Type, v any) error {
+func (o *eventWriter) event(id string, t event.Type, v any) error { return o.encode(id, string(t), v) }
+
+// named sends an event that has no number.
+func (o *eventWriter) named(name string, v any) error { return o.encode("", name, v) }
+
+func (o *eventWriter) encode(id, t string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("event %s %s has no JSON form: %w", t, id, err)

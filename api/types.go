@@ -57,6 +57,7 @@ type Interaction struct {
 	ClosedReason string                 `json:"closed_reason,omitempty" doc:"Why it expired or was cancelled"`
 	ClosedAt     time.Time              `json:"closed_at,omitzero"`
 	SubmittedAt  time.Time              `json:"submitted_at,omitzero" doc:"An answer was accepted and is not carried out yet"`
+	MayAnswer    bool                   `json:"may_answer,omitempty" doc:"It is open, and an answer of the caller's would count"`
 }
 
 // Page is one page of a list. NextPageToken is "" on the last one.
@@ -147,7 +148,7 @@ func newInteraction(p interaction.Principal, i interaction.Interaction) Interact
 		i = i.WithoutOutput()
 	}
 	v := Interaction{Request: i.Request, Status: i.Status, Responses: i.Responses, Action: i.Action,
-		ClosedReason: i.Reason, ClosedAt: i.ClosedAt, SubmittedAt: i.SubmittedAt}
+		ClosedReason: i.Reason, ClosedAt: i.ClosedAt, SubmittedAt: i.SubmittedAt, MayAnswer: mayAnswer(p, i)}
 	v.ToolArgs = validJSON(v.ToolArgs)
 	return v
 }

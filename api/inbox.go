@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"holdpoint/interaction"
+)
+
+type listInteractionsInput struct {
+	PageQuery
+	Status string `query:"status" enum:"pending,held,answered,expired,cancelled,open,closed" doc:"open: pending or held; closed: the rest"`
+	RunID  string `query:"run_id" maxLength:"256"`
+	User   string `query:"user" maxLength:"256" doc:"For whom the run is"`
+	Agent  string `query:"agent" maxLength:"128" doc:"The agent that asks, or one above it"`
+	Tool   string `query:"tool" maxLength:"256"`
+	Risk   string `query:"risk" enum:"low,medium,high,critical"`
+	Mine   bool   `query:"mine" doc:"Only what the caller may answer now"`
+	Text   string `query:"q" maxLength:"256" doc:"Words that all occur in what is asked, in any order and case"`
+}
+
+type interactionListOutput struct{ Body InteractionList }
+
+// listInteractions reads on until the page is full of what the caller may see, or enough was read.
+func (s *Server) listInteractions(ctx context.Context, in *listInteractionsInput) (*interactionListOutput, error) {
+	f := InteractionFilter{Status: in.statuses(), RunID: interaction.RunID(in.RunID), PageSize: in.PageSize, PageToken: in.PageToken}
+	p := principal(ctx)
+	owner := s.ownerOf(ctx, p)
+	var seen []Interaction
+	for range maxScans {
+		rows, next, err := s.cfg.Store.Interactions(ctx, f)
+		if err != nil {
+			return nil, badQuery(err)
+		}
+		for _, i := range rows {
+			if !in.selects(p, i) {
+				continue
+			}
+			ok, err := seesInteraction(p, i, owner)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				seen = append(seen, newInteraction(p, i))
+			}
+		}
+		f.PageToken, f.PageSize = next, in.PageSize-len(seen)
+		if next == "" || f.PageSize <= 0 {
+			break
+		}
+	}
+	return &interactionListOutput{newPage(seen, f.PageToken)}, nil
+}
+
+func (in *listInteractionsInput) statuses() []interaction.Status {
+	switch in.Status {
+	case "":
+		return nil
+	case "open":
+		return openStatuses()
+	case "closed":
+		return []interaction.Status{interaction.StatusAnswered, interaction.StatusExpired, interaction.StatusCancelled}
+	default:
+		return []interaction.Status{interaction.Status(in.Status)}
+	}
+}
+
+func openStatuses() []interaction.Status {
+	return []interaction.Status{interaction.StatusPending, interaction.StatusHeld}
+}
+
+// selects applies the filters that the store has no column for.
+func (in *listInteractionsInput) selects(p interaction.Principal, i interaction.Interaction) bool {
+	q := i.Request
+	switch {
+	case in.User != "" && string(q.Requester) != in.User,
+		in.Agent != "" && !slices.Contains(q.AgentPath, in.Agent),
+		in.Tool != "" && q.ToolName != in.Tool,
+		in.Risk != "" && q.Risk != in.Risk,
+		in.Mine && !mayAnswer(p, i):
+		return false
+	}
+	if in.Text == "" {
+		return true
+	}
+	text := strings.ToLower(strings.Join([]string{string(q.ID), q.Title, q.Message, q.ToolName, string(q.ToolArgs), q.Reason,
+		q.MatchedRule, string(q.Requester), strings.Join(q.AgentPath, " ")}, "\n"))
+	for word := range strings.FieldsSeq(strings.ToLower(in.Text)) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayAnswer reports whether an answer of p's would count: it is put to them, and they have not answered it already.
+func mayAnswer(p interaction.Principal, i interaction.Interaction) bool {
+	if i.Status.Final() || !mayReview(p) || !interaction.Entitled(i.Request.Reviewers, p) || i.Request.ExcludeRequester && i.Request.Requester == p.ID {
+		return false
+	}
+	return !slices.ContainsFunc(i.Responses, func(r interaction.Response) bool {
+		return r.Reviewer.ID == p.ID && r.Action == interaction.ActionApprove
+	})
+}
