@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -112,7 +113,21 @@ func (v *view) stream(ctx context.Context, path string, each func(incoming) erro
 		}
 		return decode(path, w.status, body, nil)
 	}
-	return readEvents(in, each)
+	return readEvents(in, func(e incoming) error {
+		if e.name == "" && !v.still() {
+			return errSignedOut
+		}
+		return each(e)
+	})
+}
+
+var errSignedOut = errors.New("the session's token has ended")
+
+// still looks, at each heartbeat of a stream, whether the token still is someone's. What can't be found out is left to
+// the next.
+func (v *view) still() bool {
+	_, known, err := v.s.whose(v.r, v.ses.Token)
+	return known || err != nil
 }
 
 func readEvents(in *bufio.Reader, each func(incoming) error) error {
