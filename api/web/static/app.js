@@ -73,6 +73,9 @@
     lock();
     tick();
     for (const set of all("[data-choices]", root)) choices(set);
+    const status = document.querySelector("#verdict [data-status]");
+    const label = document.querySelector("[data-hold-label]");
+    if (status && label) label.textContent = status.dataset.status === "held" ? "Let it go on" : "Hold its clock";
     const banner = document.querySelector("[data-decided=true]");
     if (banner) closeForms();
   }
