@@ -8,7 +8,7 @@ PREFIX    ?= /usr/local
 ARGS      ?=
 TESTFLAGS ?=
 PKG       ?= ./...
-FUZZTIME  ?= 10s
+FUZZTIME  ?= 10m
 CHAOS     ?= 3m
 
 .PHONY: help build holdpoint temporal postgres ferretdb mcp browser screenshots run test lint lint-tools chaos bench fuzz install clean
@@ -63,14 +63,15 @@ screenshots: build browser ## draw the pictures of docs/images anew
 chaos: build postgres ## kill workers, bridges, PostgreSQL and Temporal at random for CHAOS (3m), then audit every effect
 	$(GO) test -timeout 30m -count 1 -v -run TestNothingIsLostInChaos ./internal/app -chaos $(CHAOS)
 
-bench: ## run the benchmarks
+bench: ## run the benchmarks, and casbin and cedar-go on the same rules
 	$(GO) test -run '^$$' -bench . -benchmem $(PKG)
+	cd tools/rulesbench && $(GO) test -run '^$$' -bench . -benchmem ./...
 
-fuzz: ## run each fuzz test for FUZZTIME (10s)
+fuzz: ## run each fuzz test for FUZZTIME (10m); PKG=./permission those of one package
 	@for pkg in $$($(GO) list $(PKG)); do \
 	  for f in $$($(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz' || true); do \
 	    echo "$$pkg $$f"; \
-	    $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+	    $(GO) test -timeout 0 -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
 	  done; \
 	done
 

@@ -37,9 +37,9 @@ type constraint struct {
 // JSON of all arguments.
 type argsPattern struct {
 	constraints []constraint
-	glob        sequence
+	glob        packed
 	// narrow is glob for an allow: a star between quotes ends at a quote.
-	narrow sequence
+	narrow packed
 }
 
 // inQuotes keeps the stars between quotes within their text: what is allowed
@@ -64,7 +64,7 @@ func parseArgsPattern(s string) (*argsPattern, error) {
 	}
 	if _, _, _, ok := splitConstraint(s); !ok {
 		q, err := parseTextGlob(s)
-		return &argsPattern{glob: q, narrow: inQuotes(q)}, err
+		return &argsPattern{glob: q.pack(), narrow: inQuotes(q).pack()}, err
 	}
 	p := &argsPattern{}
 	for _, piece := range splitConstraints(s) {
@@ -276,11 +276,11 @@ func truth(b bool) answer {
 	return no
 }
 
-// forbids answers for deny and ask: all constraints must hold for some of the
+// forbids answers for deny and ask; text is the object in canonical form. All constraints must hold for some of the
 // values given, and a doubt anywhere is a doubt.
-func (p *argsPattern) forbids(o object) answer {
+func (p *argsPattern) forbids(o object, text string) answer {
 	if p.constraints == nil {
-		return truth(p.glob.match([]rune(canonical(o)), 0))
+		return truth(p.glob.match(text, 0))
 	}
 	result := yes
 	for _, c := range p.constraints {
@@ -303,11 +303,11 @@ func (c constraint) forbids(o object) answer {
 	return result
 }
 
-// permits answers for allow: every constraint must hold for the one value
+// permits answers for allow; text is the object in canonical form. Every constraint must hold for the one value
 // given, and a name that differs only in case spoils it.
-func (p *argsPattern) permits(o object) bool {
+func (p *argsPattern) permits(o object, text string) bool {
 	if p.constraints == nil {
-		return p.narrow.match([]rune(canonical(o)), '"')
+		return p.narrow.match(text, '"')
 	}
 	return holdAll(p.constraints, o)
 }

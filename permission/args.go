@@ -36,6 +36,13 @@ type arguments struct {
 }
 
 func decodeArgs(raw []byte) arguments {
+	if members, ok := plainMembers(raw); ok {
+		return arguments{members: members}
+	}
+	return longArgs(raw)
+}
+
+func longArgs(raw []byte) arguments {
 	if len(raw) > maxArgBytes {
 		return arguments{members: readMembers(raw[:maxArgBytes]).members,
 			fault: fmt.Sprintf("the arguments exceed %d bytes", maxArgBytes)}

@@ -70,7 +70,7 @@ func (p *part) becomes(run []string) bool {
 	if p.kind != partCommand {
 		return false
 	}
-	var subject []rune
+	var subject []byte
 	for _, w := range run {
 		subject = appendWord(subject, w)
 	}
@@ -86,7 +86,7 @@ func (p *part) becomes(run []string) bool {
 		}
 	}
 	// A word that is nothing but a substitution may vanish.
-	return q.match(trimMark(subject), 0) || !p.cmd.sure()
+	return q.match([]rune(trimMark(subject)), 0) || !p.cmd.sure()
 }
 
 func partTexts(parts []*part) []string {

@@ -14,16 +14,20 @@ type cmdPattern struct {
 	alts []cmdAlt
 	// exact: no wildcard at all.
 	exact bool
+	// prefix: it ends in :*, and its alternatives come in threes, as [cmdVariants] makes them.
+	prefix bool
 }
 
 type cmdAlt struct {
-	seq sequence
+	seq packed
 	// base is seq with the first word reduced to a base name in lower case.
-	base sequence
+	base packed
 	// first is the literal beginning of base's first word; whole tells that it
 	// is all of it.
 	first string
 	whole bool
+	// far: the program's directory has a wildcard.
+	far bool
 	// assigns is how many leading words are literal NAME=value.
 	assigns int
 	// literal: it quotes a character that the shell would expand.
@@ -61,7 +65,7 @@ func parseCmdPattern(effect Effect, s string) (*cmdPattern, error) {
 	if prefix && (len(pieces) == 0 || pieces[len(pieces)-1].word) {
 		return nil, errCmdPrefix
 	}
-	p := &cmdPattern{exact: !prefix}
+	p := &cmdPattern{exact: !prefix, prefix: prefix}
 	for _, option := range cmdAlternatives(pieces) {
 		seq := cmdTokens(option, wide)
 		p.exact = p.exact && !slices.ContainsFunc(seq, func(t token) bool { return t.op != opLit })
@@ -207,7 +211,7 @@ func cmdVariants(q sequence, prefix, wide bool) []sequence {
 }
 
 func newCmdAlt(q sequence) cmdAlt {
-	a := cmdAlt{seq: q, assigns: leadingAssigns(q)}
+	a := cmdAlt{seq: q.pack(), assigns: leadingAssigns(q)}
 	a.literal = slices.ContainsFunc(q, func(t token) bool { return t.quoted && strings.ContainsRune("*?[~", t.r) })
 	end := slices.IndexFunc(q, func(t token) bool { return t.op == opLit && t.r == wordSep })
 	if end < 0 {
@@ -219,9 +223,11 @@ func newCmdAlt(q sequence) cmdAlt {
 			from = i + 1
 		}
 	}
-	a.base = append(slices.Clone(q[from:end]).folded(), q[end:]...)
+	base := append(slices.Clone(q[from:end]).folded(), q[end:]...)
+	a.base = base.pack()
+	a.far = slices.ContainsFunc(q[:from], func(t token) bool { return t.op != opLit })
 	a.whole = true
-	for _, t := range a.base[:end-from] {
+	for _, t := range base[:end-from] {
 		if t.op != opLit {
 			a.whole = false
 			break
@@ -282,12 +288,13 @@ func isAssign(s string) bool {
 // permits reports whether an allow covers the command's words, assignments
 // included: those must be spelled by the rule.
 func (p *cmdPattern) permits(s saying) bool {
-	for _, a := range p.alts {
+	for i := range p.alts {
+		a := &p.alts[i]
 		if a.literal && s.expands {
 			// A quoted * is the character, not the files it would expand to.
 			continue
 		}
-		if a.assigns == s.assigns && a.seq.match(s.subject, 0) {
+		if a.assigns == s.assigns && a.seq.match(s.text, 0) {
 			return true
 		}
 	}
@@ -297,14 +304,12 @@ func (p *cmdPattern) permits(s saying) bool {
 // saying is a command as allows are matched against it.
 type saying struct {
 	text    string
-	subject []rune // the text
 	assigns int
 	expands bool
 }
 
 func (c command) saying() saying {
-	subject := c.subject(true)
-	return saying{text: string(subject), subject: subject, assigns: len(c.assigns),
+	return saying{text: c.subject(true), assigns: len(c.assigns),
 		expands: slices.ContainsFunc(c.words, func(w word) bool { return w.glob || w.tilde })}
 }
 
@@ -322,43 +327,51 @@ func (p *part) sayings() []saying {
 
 // named reports whether the rule spells its program.
 func (p *cmdPattern) named() bool {
-	return !slices.ContainsFunc(p.alts, func(a cmdAlt) bool { return len(a.base) == 0 || a.base[0].op != opLit })
+	return !slices.ContainsFunc(p.alts, func(a cmdAlt) bool { return a.base.head == "" })
 }
 
 // forbids matches for deny and ask: assignments are looked past, the program
 // counts by its base name in any case.
-func (p *cmdPattern) forbids(c command, w *work) answer { return p.relate(c, false, w) }
+func (p *cmdPattern) forbids(c command, w *work) answer { return p.relate(c, nil, false, w) }
+
+// forbidsHeard is forbids for a command that was spelled out already.
+func (p *cmdPattern) forbidsHeard(c command, h *heard, w *work) answer {
+	return p.relate(c, h, false, w)
+}
 
 // forbidsTail is forbids for a tail of a command that was looked at already: a
 // pattern that begins with * would have matched the whole.
-func (p *cmdPattern) forbidsTail(c command, w *work) answer { return p.relate(c, true, w) }
+func (p *cmdPattern) forbidsTail(c command, w *work) answer { return p.relate(c, nil, true, w) }
 
-func (p *cmdPattern) relate(c command, tail bool, w *work) answer {
+func (p *cmdPattern) relate(c command, h *heard, tail bool, w *work) answer {
 	if len(c.words) == 0 {
 		return truth(len(c.assigns) > 0 && p.spells(c))
 	}
-	name := c.name()
-	var plain, based []rune
+	name, looked := c.name(), false
 	found := no
-	for _, a := range p.alts {
-		if tail && len(a.base) > 0 && a.base[0].op == opDeep {
+	for i := range p.alts {
+		a := &p.alts[i]
+		if tail && a.base.begins(opDeep) {
 			continue
 		}
 		if a.assigns == 0 && c.words[0].sure() && !a.mayStart(name) {
 			continue
 		}
-		if plain == nil {
+		if !looked {
 			if tail && w.over() {
 				return maybe
 			}
-			plain, based = c.subject(false), c.baseSubject()
-			w.spend(len(plain) / 4)
+			if h == nil {
+				h = c.heard()
+			}
+			looked = true
+			w.spend(len(h.plain) / 4)
 		}
-		w.spend(1 + len(plain)/8)
-		if a.seq.match(plain, 0) || a.base.match(based, 0) || a.assigns > 0 && a.seq.match(c.subject(true), 0) {
+		w.spend(1 + len(h.plain)/8)
+		if a.seq.match(h.plain, 0) || a.base.match(h.based, 0) || a.assigns > 0 && a.seq.match(c.subject(true), 0) {
 			return yes
 		}
-		if found == no && !c.sure() && (!w.spend(len(plain)) || a.base.meetsWithin(c.possible(), 0, w)) {
+		if found == no && !h.sure && (!w.spend(len(h.plain)) || a.base.seq().meetsWithin(c.possible(), 0, w)) {
 			found = maybe
 		}
 	}

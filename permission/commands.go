@@ -24,7 +24,7 @@ func (e *evaluation) commands() {
 			e.fault("deciding about the command takes too much work")
 		}
 		if len(s.parts) == 0 {
-			e.judge(commandSubject{e.call.Tool, &part{}, p}, nil, "there is no command to approve", v)
+			e.judge(commandSubject{&e.call.Tool, &part{}, p}, nil, "there is no command to approve", v)
 		}
 	}
 }
@@ -99,7 +99,7 @@ func (e *evaluation) suspected(s *script) {
 		tails = append(tails, one.tails...)
 	}
 	for _, c := range tails {
-		for _, r := range e.set.denies {
+		for _, r := range e.set.restricts[:e.set.denies] {
 			if r.cmd != nil && r.tool.forbids(e.call.Tool) && e.inScope(r) && r.where == nil && r.cmd.forbidsTail(c, e.places.work) == yes {
 				e.refuse(r, &part{kind: partCommand, text: shortened(c.show()), cmd: c})
 				return
@@ -112,8 +112,8 @@ func (e *evaluation) suspected(s *script) {
 // else.
 func (e *evaluation) denied(p *part) bool {
 	sub := e.subjectOf(p)
-	for _, r := range e.set.denies {
-		if e.forbids(sub, r) == yes {
+	for _, i := range e.restricting(e.set.about(sub.by()), sub) {
+		if r := e.set.restricts[i]; r.rule.Effect == Deny && e.forbids(sub, r) == yes {
 			e.refuse(r, p)
 			return true
 		}
@@ -130,10 +130,10 @@ func (e *evaluation) refuse(r *compiled, p *part) {
 func (e *evaluation) subjectOf(p *part) subject {
 	switch p.kind {
 	case partRead:
-		return pathSubject{readTool, p.target, e.places, false}
+		return pathSubject{&readTool, p.target, e.places, false}
 	case partWrite:
-		return pathSubject{writeTool, p.target, e.places, len(p.touches) > 0}
+		return pathSubject{&writeTool, p.target, e.places, len(p.touches) > 0}
 	default: // commands and statements
-		return commandSubject{e.call.Tool, p, e.places}
+		return commandSubject{&e.call.Tool, p, e.places}
 	}
 }

@@ -20,6 +20,9 @@ type evaluation struct {
 	res     string
 	script  bool // the results are parts to show
 	private bool // a URL's host is private by itself
+	// hits are the denies and asks that matched, of all outcomes; allowed and restricted are room for what is looked up.
+	hits                []*compiled
+	allowed, restricted []int32
 }
 
 // outcome is the decision on one part.
@@ -57,7 +60,7 @@ func (s *Set) Decide(c Call) (d Decision) {
 }
 
 func (s *Set) evaluate(c Call) *evaluation {
-	e := &evaluation{set: s, call: c, places: newPlaces(c), args: decodeArgs(c.Args), noted: map[string]bool{}}
+	e := &evaluation{set: s, call: c, places: newPlaces(c), args: decodeArgs(c.Args)}
 	if fault := c.Tool.fault(); fault != "" {
 		e.fault(fault)
 	}
@@ -149,7 +152,7 @@ func (e *evaluation) files() {
 			e.res = v
 		}
 		e.notePath(t)
-		e.judge(pathSubject{e.call.Tool, t, e.places, false}, nil, t.fault, v)
+		e.judge(pathSubject{&e.call.Tool, t, e.places, false}, nil, t.fault, v)
 	}
 }
 
@@ -159,6 +162,9 @@ func (e *evaluation) notePath(t target) {
 	}
 	for _, p := range t.both() {
 		if !e.noted[p] {
+			if e.noted == nil {
+				e.noted = map[string]bool{}
+			}
 			e.noted[p] = true
 			e.paths = append(e.paths, p)
 		}
@@ -183,7 +189,7 @@ func (e *evaluation) urls() {
 			}
 			e.res = t.method + " " + v
 			e.private = e.private || t.private
-			s := urlSubject{e.call.Tool, t}
+			s := urlSubject{&e.call.Tool, t}
 			if t.private && !e.call.Ran && !e.namesPrivate(t) {
 				e.results = append(e.results, outcome{effect: Deny, text: v, subject: s, source: Source{Layer: LayerProtected},
 					reason: "the host is this machine or a private network, and no rule names it"})
@@ -214,7 +220,7 @@ func (e *evaluation) headers() string {
 }
 
 func (e *evaluation) namesPrivate(t webTarget) bool {
-	for _, r := range slices.Concat(e.set.allows, e.set.asks) {
+	for _, r := range slices.Concat(e.set.allows, e.set.restricts[e.set.denies:]) {
 		if r.url != nil && e.inScope(r) && r.url.names(t) && (r.tool.permits(e.call.Tool) || r.rule.Effect == Ask && r.tool.forbids(e.call.Tool)) {
 			return true
 		}
@@ -224,49 +230,50 @@ func (e *evaluation) namesPrivate(t webTarget) bool {
 
 func (e *evaluation) others() {
 	e.res = canonical(e.args.members)
+	s := argsSubject{&e.call.Tool, e.args.members, e.res}
 	fault := ""
 	if e.call.Tool.Consent != ConsentNever {
 		if odd := oddIn(e.args.members); odd != "" {
 			fault = "the arguments contain " + odd
 		}
 	}
-	e.judge(argsSubject{e.call.Tool, e.args.members}, nil, fault, e.res)
+	e.judge(s, nil, fault, e.res)
 }
 
 // judge decides on one subject and records the outcome.
 func (e *evaluation) judge(s subject, p *part, fault, text string) {
-	o := outcome{effect: Ask, text: text, subject: s, part: p, source: Source{Layer: LayerDefault}}
-	doubt := ""
-	var asks []*compiled
-	for _, r := range e.set.about(s.by()).restricts {
+	e.results = append(e.results, outcome{effect: Ask, text: text, subject: s, part: p, source: Source{Layer: LayerDefault}})
+	o := &e.results[len(e.results)-1]
+	v := e.set.about(s.by())
+	first, denies, doubted := len(e.hits), 0, -1
+	for _, i := range e.restricting(v, s) {
+		r := e.set.restricts[i]
 		switch e.forbids(s, r) {
 		case yes:
+			e.hits = append(e.hits, r)
 			if r.rule.Effect == Deny {
-				o.matched = append(o.matched, r)
-			} else {
-				asks = append(asks, r)
+				denies++
 			}
 		case maybe:
-			if doubt == "" {
-				doubt = fmt.Sprintf("it may be what the %s rule %s is about", r.rule.Effect, r.rule.Pattern)
+			if doubted < 0 {
+				doubted = int(i)
 			}
 		case no:
 		}
 	}
+	hits := e.hits[first:len(e.hits):len(e.hits)] // denies, then asks
 	switch {
-	case len(o.matched) > 0:
-		o.decide(Deny, o.matched[0], "a deny rule matches")
-		o.matched = append(o.matched, asks...)
-	case fault != "" || doubt != "":
-		o.matched, o.final = asks, true
-		o.reason = fault
-		if fault == "" {
-			o.reason = doubt
-		}
+	case denies > 0:
+		o.decide(Deny, hits[0], "a deny rule matches")
+		o.matched = hits
+	case fault != "":
+		o.matched, o.final, o.reason = hits, true, fault
+	case doubted >= 0:
+		r := e.set.restricts[doubted].rule
+		o.matched, o.final, o.reason = hits, true, fmt.Sprintf("it may be what the %s rule %s is about", r.Effect, r.Pattern)
 	default:
-		e.weigh(&o, asks)
+		e.weigh(v, o, hits)
 	}
-	e.results = append(e.results, o)
 }
 
 func (o *outcome) decide(effect Effect, r *compiled, reason string) {
@@ -274,7 +281,8 @@ func (o *outcome) decide(effect Effect, r *compiled, reason string) {
 }
 
 // weigh decides where no deny and no doubt stands in the way.
-func (e *evaluation) weigh(o *outcome, asks []*compiled) {
+func (e *evaluation) weigh(v *view, o *outcome, asks []*compiled) {
+	near := e.allowing(v, o.subject)
 	if len(asks) > 0 {
 		narrowest := GrantUser
 		for _, r := range asks {
@@ -282,7 +290,7 @@ func (e *evaluation) weigh(o *outcome, asks []*compiled) {
 				narrowest = r.rule.Approval.MaxGrant
 			}
 		}
-		if grant := e.grant(o.subject, narrowest, asks); grant != nil {
+		if grant := e.grant(near, o.subject, narrowest, asks); grant != nil {
 			o.decide(Allow, grant, "a stored grant satisfies the ask rule "+asks[0].rule.Pattern)
 			return
 		}
@@ -290,35 +298,33 @@ func (e *evaluation) weigh(o *outcome, asks []*compiled) {
 		o.matched, o.final = asks, narrowest.rank() == 0
 		return
 	}
-	if grant := e.grant(o.subject, GrantUser, nil); grant != nil {
+	if grant := e.grant(near, o.subject, GrantUser, nil); grant != nil {
 		o.decide(Allow, grant, "a stored grant allows it")
 		return
 	}
-	e.set.about(o.subject.by()).allows(o.subject, func(r *compiled) bool {
-		if !r.rule.Source.Layer.stored() && e.permits(o.subject, r) {
+	for _, i := range near {
+		if r := e.set.allows[i]; !r.rule.Source.Layer.stored() && e.permits(o.subject, r) {
 			o.decide(Allow, r, "an allow rule matches")
+			return
 		}
-		return o.rule == nil
-	})
-	if o.rule == nil {
-		e.byDefault(o)
 	}
+	e.byDefault(o)
 }
 
-// grant finds a stored allow for the subject, no wider than the scope, whose givers
+// grant finds, among the allows that come near, a stored one for the subject, no wider than the scope, whose givers
 // could have approved every ask.
-func (e *evaluation) grant(s subject, widest GrantScope, asks []*compiled) (found *compiled) {
-	e.set.about(s.by()).allows(s, func(r *compiled) bool {
+func (e *evaluation) grant(near []int32, s subject, widest GrantScope, asks []*compiled) *compiled {
+	for _, i := range near {
+		r := e.set.allows[i]
 		if !r.rule.Source.Layer.stored() || widest.rank() == 0 || widest.rank() == 1 && r.rule.SessionID == "" {
-			return true
+			continue
 		}
 		enough := !slices.ContainsFunc(asks, func(a *compiled) bool { return !r.rule.meets(a.rule.Approval) })
 		if enough && e.permits(s, r) {
-			found = r
+			return r
 		}
-		return found == nil
-	})
-	return found
+	}
+	return nil
 }
 
 // byDefault applies the tool's own consent where no rule spoke.

@@ -36,9 +36,9 @@ const (
 type runeRange struct{ lo, hi rune }
 
 type token struct {
-	op     opcode
-	r      rune
 	ranges []runeRange
+	r      rune
+	op     opcode
 	negate bool
 	// quoted: a rule quotes this literal.
 	quoted bool
@@ -244,7 +244,10 @@ func shared(a, b token, sep rune) []rune {
 }
 
 func literal(s string) sequence {
-	var q sequence
+	if s == "" {
+		return nil
+	}
+	q := make(sequence, 0, len(s))
 	for _, r := range s {
 		q = append(q, token{op: opLit, r: r})
 	}

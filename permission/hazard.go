@@ -51,8 +51,14 @@ func hazardOf(c command) string {
 	case "printf", "test", "[":
 		return builtinHazard(name, c)
 	}
+	if setters[name] && setsVariable(c) {
+		return name + " sets a variable that other programs may go by"
+	}
 	table, ok := programs[name]
 	if !ok {
+		if check, ok := toolChecks[name]; ok {
+			return check(reading{}, c)
+		}
 		return ""
 	}
 	r := table.read(c.words[1:])
@@ -63,6 +69,9 @@ func hazardOf(c command) string {
 		return "this sed script may execute commands or touch files (the e, w and r commands and flags)"
 	}
 	if check, ok := valueChecks[name]; ok {
+		return check(r, c)
+	}
+	if check, ok := toolChecks[name]; ok {
 		return check(r, c)
 	}
 	return ""
@@ -112,6 +121,9 @@ var gitGlobals = newOptions(usage{ordered: true, ok: `Pvh --version --help --no-
 // gitWords skips the global options. harmless tells whether only harmless ones
 // were there.
 func gitWords(c command) (rest command, skipped int, harmless bool) {
+	if len(c.words) > 1 && c.words[1].operand() {
+		return c, 0, true
+	}
 	r := gitGlobals.read(c.words[1:])
 	harmless = !slices.ContainsFunc(r.opts, func(o option) bool { return o.use != useNothing })
 	rest = command{assigns: c.assigns, words: append([]word{c.words[0]}, r.rest...)}

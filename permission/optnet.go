@@ -1,6 +1,9 @@
 package permission
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // netPrograms fetch from and send to elsewhere.
 var netPrograms = map[string]usage{
@@ -62,8 +65,20 @@ func curlCheck(r reading, _ command) string {
 		if (o.name == "w" || o.name == "write-out") && (strings.Contains(v, "output{") || strings.HasPrefix(v, "@") || o.value.hides()) {
 			return "curl writes or reads a file with this format"
 		}
+		if (o.name == "url" || o.name == "expand-url") && anyScheme(v) {
+			return "curl makes the scheme of this address itself"
+		}
+	}
+	if slices.ContainsFunc(r.operands, func(o word) bool { return anyScheme(o.text) }) {
+		return "curl makes the scheme of this address itself"
 	}
 	return ""
+}
+
+// anyScheme reports whether curl expands the scheme of an address, which may then be that of a file.
+func anyScheme(s string) bool {
+	scheme, _, ok := strings.Cut(s, ":")
+	return ok && strings.ContainsAny(scheme, "{[")
 }
 
 // curlSends reports whether the value of a data option names a file, or could.
@@ -76,6 +91,10 @@ func curlSends(o option) bool {
 		return strings.IndexAny(v, file) == 0 && v != "@-"
 	case "data-urlencode", "url-query", "variable":
 		return strings.ContainsAny(name, string(opaqueMark)+"@")
+	case "H", "header", "proxy-header":
+		return strings.IndexAny(v, file[:len(file)-1]) == 0 && v != "@-"
+	case "b", "cookie":
+		return v != "" && !strings.Contains(v, "=")
 	case "F", "form":
 		return strings.IndexAny(part, file) == 0 || strings.ContainsRune(name, opaqueMark)
 	default:

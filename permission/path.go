@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -15,7 +16,11 @@ type places struct {
 	resolve         func(string) (string, error)
 	known           map[string]resolved
 	spelled         map[*pathPattern][]spelling
-	work            *work
+	work            *work // counted
+	counted         work
+	// bases are the roots, once they are known.
+	bases [baseRoot + 1][]string
+	low   [baseRoot + 1][]string // bases, composed and in folded case
 }
 
 type resolved struct {
@@ -24,8 +29,37 @@ type resolved struct {
 }
 
 func newPlaces(c Call) *places {
-	return &places{workspace: c.Workspace, home: c.Home, resolve: c.Resolve, known: map[string]resolved{},
-		spelled: map[*pathPattern][]spelling{}, work: &work{}}
+	p := &places{workspace: c.Workspace, home: c.Home, resolve: c.Resolve}
+	p.work = &p.counted
+	return p
+}
+
+// rootsOf is roots, worked out once in a call.
+func (p *places) rootsOf(b pathBase) []string {
+	if p.bases[b] == nil {
+		p.bases[b] = p.roots(b)
+	}
+	return p.bases[b]
+}
+
+// lowRootsOf is rootsOf, composed and in folded case.
+func (p *places) lowRootsOf(b pathBase) []string {
+	if p.low[b] == nil {
+		for _, root := range p.rootsOf(b) {
+			p.low[b] = append(p.low[b], foldString(nfc(root)))
+		}
+	}
+	return p.low[b]
+}
+
+// nfc is text in composed form.
+func nfc(s string) string {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return norm.NFC.String(s)
+		}
+	}
+	return s
 }
 
 // roots gives a base directory as written and with its symlinks followed.
@@ -52,7 +86,11 @@ func (p *places) roots(b pathBase) []string {
 
 // starts gives the directories a glob is relative to.
 func (p *places) starts(g pathGlob) []string {
-	out := p.roots(g.base)
+	out := p.rootsOf(g.base)
+	if g.up == 0 {
+		return out
+	}
+	out = slices.Clone(out)
 	for i := range out {
 		for range g.up {
 			out[i] = path.Dir(out[i])
@@ -64,6 +102,8 @@ func (p *places) starts(g pathGlob) []string {
 // target is one path a call touches, cleaned and with symlinks followed.
 type target struct {
 	shown, clean, real string
+	// low are clean and real, composed and in folded case; once where they are the same.
+	low [2]string
 	// fault says why no rule can allow it.
 	fault string
 	// unsure: which file is meant is not known, so it may be any that a rule
@@ -112,6 +152,10 @@ func (p *places) locate(written, dir string) target {
 	}
 	t.clean = path.Clean(abs)
 	p.followTarget(&t)
+	t.low[0] = foldString(nfc(t.clean))
+	if t.real != t.clean {
+		t.low[1] = foldString(nfc(t.real))
+	}
 	switch {
 	case ofProcess(t.clean) || ofProcess(t.real):
 		t.fault, t.unsure = "the path means something else in every process", true
@@ -146,7 +190,10 @@ func below(dir, file string) (string, bool) {
 	if file == dir {
 		return "", true
 	}
-	return strings.CutPrefix(file, dir+"/")
+	if len(file) <= len(dir) || file[len(dir)] != '/' || file[:len(dir)] != dir {
+		return file, false
+	}
+	return file[len(dir)+1:], true
 }
 
 // permits answers for allow: the cleaned and the resolved path must both
@@ -156,7 +203,7 @@ func (pp *pathPattern) permits(t target, p *places) bool {
 		return false
 	}
 	for _, file := range t.both() {
-		file = norm.NFC.String(file)
+		file = nfc(file)
 		if !slices.ContainsFunc(pp.globs, func(g pathGlob) bool { return g.holds(file, p) }) {
 			return false
 		}
@@ -166,8 +213,8 @@ func (pp *pathPattern) permits(t target, p *places) bool {
 
 func (g pathGlob) holds(file string, p *places) bool {
 	for _, root := range p.starts(g) {
-		rest, ok := below(norm.NFC.String(root), file)
-		if ok && g.seq.match([]rune(rest), '/') {
+		rest, ok := below(nfc(root), file)
+		if ok && g.seq.match(rest, '/') {
 			return true
 		}
 	}
@@ -176,18 +223,19 @@ func (g pathGlob) holds(file string, p *places) bool {
 
 // forbids answers for deny and ask: either path suffices, case is folded, and
 // a tree or a shell glob that could reach a match is a doubt.
-func (pp *pathPattern) forbids(t target, p *places) answer {
+func (pp *pathPattern) forbids(t *target, p *places) answer {
 	if t.clean == "" && t.glob == nil {
 		return no
 	}
-	files := t.both()
-	for i, file := range files {
-		files[i] = foldString(norm.NFC.String(file))
-	}
+	files := t.folded()
 	found := no
-	for _, v := range pp.below(p) {
-		if found = max(found, v.forbids(t, files, p.work)); found == yes {
-			break
+	if t.glob == nil && !t.spread {
+		found = truth(slices.ContainsFunc(pp.globs, func(g pathGlob) bool { return g.forbids(files, p) }))
+	} else {
+		for _, v := range pp.below(p) {
+			if found = max(found, v.forbids(t, files, p.work)); found == yes {
+				break
+			}
 		}
 	}
 	if t.loose {
@@ -196,7 +244,55 @@ func (pp *pathPattern) forbids(t target, p *places) answer {
 	return found
 }
 
-func (v spelling) forbids(t target, files []string, budget *work) answer {
+// folded are both forms of the path, composed and in folded case.
+func (t *target) folded() []string {
+	if t.low[1] == "" {
+		return t.low[:1]
+	}
+	return t.low[:]
+}
+
+// forbids is [spelling.forbids] of all spellings of the glob, for files that are known.
+func (g pathGlob) forbids(files []string, p *places) bool {
+	for _, root := range p.starts(g) {
+		if g.fold.holdsFolded(root, files, p.work) {
+			return true
+		}
+		if g.lead == "" || p.resolve == nil {
+			continue
+		}
+		dir := path.Join(root, g.lead)
+		if real, err := p.follow(dir); err == nil && real != dir {
+			if beyond := g.beyond(); beyond.holdsFolded(real, files, p.work) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// beyond is the folded glob behind its literal leading directory.
+func (g pathGlob) beyond() packed {
+	out := g.fold
+	out.head = string([]rune(out.head)[g.tail:])
+	return out
+}
+
+func (p *packed) holdsFolded(root string, files []string, budget *work) bool {
+	budget.spend(2)
+	root = foldString(nfc(root))
+	for _, file := range files {
+		if rest, ok := below(root, file); ok {
+			budget.spend(len(rest) / 8)
+			if p.match(rest, '/') {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (v spelling) forbids(t *target, files []string, budget *work) answer {
 	budget.spend(2)
 	if t.glob != nil {
 		return maybeIf(v.absolute.meetsWithin(t.glob, '/', budget))
@@ -205,7 +301,7 @@ func (v spelling) forbids(t target, files []string, budget *work) answer {
 	for _, file := range files {
 		if rest, ok := below(v.root, file); ok {
 			budget.spend(len(rest) / 8)
-			if v.seq.match([]rune(rest), '/') {
+			if v.seq.match(rest, '/') {
 				return yes
 			}
 		}
@@ -226,13 +322,14 @@ func maybeIf(b bool) answer {
 // spelling is a deny's glob below one concrete directory, folded; absolute is
 // both together.
 type spelling struct {
-	root          string
-	seq, absolute sequence
+	root     string
+	seq      packed
+	absolute sequence
 }
 
-func newSpelling(root string, seq sequence) spelling {
-	root = foldString(norm.NFC.String(root))
-	return spelling{root, seq, append(literal(strings.TrimSuffix(root, "/")+"/"), seq...)}
+func newSpelling(root string, seq packed) spelling {
+	root = foldString(nfc(root))
+	return spelling{root, seq, append(literal(strings.TrimSuffix(root, "/")+"/"), seq.seq()...)}
 }
 
 // below gives the spellings of all globs, worked out once in a call.
@@ -244,9 +341,10 @@ func (pp *pathPattern) below(p *places) []spelling {
 	for _, g := range pp.globs {
 		out = append(out, g.spellings(p)...)
 	}
-	if p.spelled != nil {
-		p.spelled[pp] = out
+	if p.spelled == nil {
+		p.spelled = map[*pathPattern][]spelling{}
 	}
+	p.spelled[pp] = out
 	return out
 }
 
@@ -263,7 +361,7 @@ func (g pathGlob) spellings(p *places) []spelling {
 		dir := path.Join(root, g.lead)
 		real, err := p.follow(dir)
 		if err == nil && real != dir {
-			out = append(out, newSpelling(real, g.fold[g.tail:]))
+			out = append(out, newSpelling(real, g.beyond()))
 		}
 	}
 	return out

@@ -23,8 +23,8 @@ type pathGlob struct {
 	base pathBase
 	// up is how many levels above its base the pattern starts.
 	up   int
-	seq  sequence
-	fold sequence
+	seq  packed
+	fold packed
 	// lead is the literal directory in front of the first wildcard, relative to
 	// the base; it is resolved when a deny is evaluated.
 	lead string
@@ -198,7 +198,7 @@ func parseSegment(s string, wide bool) (sequence, error) {
 }
 
 func newPathGlob(base pathBase, q sequence) pathGlob {
-	g := pathGlob{base: base, seq: q, fold: q.folded()}
+	g := pathGlob{base: base, seq: q.pack(), fold: q.folded().pack()}
 	end := 0
 	var lead []rune
 	for i, t := range q {

@@ -8,7 +8,7 @@ import (
 // programs are the option tables of the programs whose options are known.
 var programs = func() map[string]*options {
 	out := map[string]*options{}
-	for _, family := range []map[string]usage{textPrograms, filePrograms, netPrograms, buildPrograms} {
+	for _, family := range []map[string]usage{textPrograms, filePrograms, netPrograms, buildPrograms, toolPrograms} {
 		for name, u := range family {
 			out[name] = newOptions(u)
 		}
@@ -49,7 +49,7 @@ var sameProgram = map[string]string{
 	"vi": "vim", "nvim": "vim", "view": "vim", "gvim": "vim", "rview": "vim", "rvim": "vim", "vimdiff": "vim", "zless": "less", "zmore": "more",
 	"batcat": "bat", "gcp": "cp", "gmv": "mv", "ginstall": "install", "gdate": "date", "ghead": "head", "gtail": "tail", "pigz": "gzip",
 	"bzip2": "gzip", "xz": "gzip", "gzcat": "gzip", "zcat": "gzip", "gpg2": "gpg", "podman": "docker", "nerdctl": "docker", "colordiff": "diff",
-	"sdiff": "diff", "luajit": "lua", "rscript": "lua", "autossh": "ssh", "bunx": "npx", "pnpx": "npx", "gsplit": "split", "wget2": "wget",
+	"sdiff": "diff", "luajit": "lua", "rscript": "lua", "autossh": "ssh", "ncat": "nc", "netcat": "nc", "g++": "gcc", "cc": "gcc", "c++": "gcc", "clang": "gcc", "clang++": "gcc", "apt-get": "apt", "aptitude": "apt", "apt-cache": "apt", "mariadb": "mysql", "sqlite": "sqlite3", "oc": "kubectl", "bunx": "npx", "pnpx": "npx", "gsplit": "split", "wget2": "wget",
 }
 
 // tableName is the name under which a program stands in the tables. A version

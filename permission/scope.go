@@ -3,7 +3,7 @@ package permission
 // inScope reports whether a rule is in force for the call. A restriction
 // counts when that is uncertain, a permission does not.
 func (e *evaluation) inScope(r *compiled) bool {
-	rule, c := r.rule, e.call
+	rule, c := &r.rule, &e.call
 	if rule.Effect != Allow {
 		other := rule.UserID != "" && c.UserID != "" && rule.UserID != c.UserID ||
 			rule.SessionID != "" && c.SessionID != "" && rule.SessionID != c.SessionID

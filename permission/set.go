@@ -3,13 +3,15 @@ package permission
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
 // Set is a compiled set of rules. It is immutable and safe for concurrent use.
 type Set struct {
-	denies, asks, allows []*compiled
+	allows []*compiled
+	// restricts are the denies, then the asks.
+	restricts []*compiled
+	denies    int
 	// broken are deny and ask rules that could not be read. Nothing they might
 	// have concerned is allowed.
 	broken []brokenRule
@@ -31,7 +33,6 @@ type compiled struct {
 	args *argsPattern
 	// where are the conditions on named arguments.
 	where []constraint
-	order int // among the allows of its set
 }
 
 type brokenRule struct {
@@ -187,7 +188,14 @@ func ParsePattern(effect Effect, pattern string) error {
 	return err
 }
 
+// compileFor is compile for calls of one kind of tool only.
+func compileFor(r Rule, kind Kind) (*compiled, error) { return compileKinds(r, kind) }
+
 func compile(r Rule) (*compiled, error) {
+	return compileKinds(r, KindOther, KindCommand, KindRead, KindURL)
+}
+
+func compileKinds(r Rule, kinds ...Kind) (*compiled, error) {
 	tool, arg, bare, err := splitPattern(r.Pattern)
 	if err != nil {
 		return nil, err
@@ -211,12 +219,12 @@ func compile(r Rule) (*compiled, error) {
 	}
 	// A tool from elsewhere, or several: keep every reading that works.
 	var errs []error
-	for _, kind := range []Kind{KindOther, KindCommand, KindRead, KindURL} {
+	for _, kind := range kinds {
 		if err := c.read(kind, arg); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	if len(errs) == 4 {
+	if len(errs) == len(kinds) {
 		return nil, errs[0]
 	}
 	return c, nil
@@ -262,6 +270,7 @@ func Compile(rules []Rule) (*Set, []Problem, error) {
 	s := &Set{}
 	var problems []Problem
 	var errs []error
+	var asks []*compiled
 	for _, r := range rules {
 		c, err := compile(r)
 		switch {
@@ -271,15 +280,16 @@ func Compile(rules []Rule) (*Set, []Problem, error) {
 			errs = append(errs, fmt.Errorf("%s%s rule %q: %w", place(r.Source), r.Effect, r.Pattern, err))
 			s.addBroken(r, err)
 		case r.Effect == Allow:
-			c.order = len(s.allows)
 			s.allows = append(s.allows, c)
 		case r.Effect == Deny:
-			s.denies = append(s.denies, c)
+			s.restricts = append(s.restricts, c)
 		default:
-			s.asks = append(s.asks, c)
+			asks = append(asks, c)
 		}
 	}
-	for _, c := range slices.Concat(s.denies, s.asks) {
+	s.denies = len(s.restricts)
+	s.restricts = append(s.restricts, asks...)
+	for _, c := range s.restricts {
 		s.watchesFiles = s.watchesFiles || c.tool.forbids(readTool) || c.tool.forbids(writeTool)
 	}
 	return s, problems, errors.Join(errs...)

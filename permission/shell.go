@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -53,6 +54,7 @@ type part struct {
 	// plain is the command with harmless options skipped, for allow.
 	plain *command
 	said  []saying
+	heard *heard
 	// inner are commands the arguments may spell: a deny there asks.
 	inner []command
 	// touches are files the command reads or writes by itself.
@@ -178,16 +180,22 @@ func scriptFault(text string) string {
 // the line, and so does one at the end of a comment, where bash starts the
 // next command.
 func parserTrap(text string) bool {
-	return strings.ContainsAny(text, "\x00\r") || commentTrap.MatchString(text)
+	return strings.ContainsAny(text, "\x00\r") || strings.Contains(text, "#") && commentTrap.MatchString(text)
 }
 
 // commentTrap is deliberately blind to quotes: it may ask too often.
 var commentTrap = regexp.MustCompile("(?m)(^|[\\s;&|()`{}'\"])#.*\\\\$")
 
+// parsers are large and can be used again. One that panicked is not.
+var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
+
 // parseShell parses as bash.
 func parseShell(text string) (*syntax.File, error) {
 	return guarded(func() (*syntax.File, error) {
-		return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+		p := parsers.Get().(*syntax.Parser)
+		file, err := p.Parse(strings.NewReader(text), "")
+		parsers.Put(p)
+		return file, err
 	})
 }
 

@@ -26,6 +26,9 @@ func (s *script) expand(w *syntax.Word) []word {
 }
 
 func expandUpTo(w *syntax.Word, limit int) []word {
+	if text, ok := plainText(w); ok {
+		return []word{{text: text}}
+	}
 	if !mayHaveBraces(w) {
 		return []word{buildWord(w.Parts)}
 	}
@@ -47,6 +50,30 @@ func expandUpTo(w *syntax.Word, limit int) []word {
 		}
 	}
 	return out
+}
+
+// plainText is a word that is one piece of text in which the shell has nothing to do.
+func plainText(w *syntax.Word) (string, bool) {
+	if len(w.Parts) != 1 {
+		return "", false
+	}
+	switch p := w.Parts[0].(type) {
+	case *syntax.Lit:
+		return p.Value, plainBytes(p.Value)
+	case *syntax.SglQuoted:
+		return p.Value, !p.Dollar && utf8.ValidString(p.Value)
+	default:
+		return "", false
+	}
+}
+
+func plainBytes(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c >= utf8.RuneSelf || c == '\\' || c == '*' || c == '?' || c == '[' || c == '{' || c == '}' || c == '~' {
+			return false
+		}
+	}
+	return s != ""
 }
 
 func braceMarks(w *syntax.Word) int {

@@ -4,24 +4,24 @@ import "slices"
 
 // subject is one thing a call does, as rules see it.
 type subject interface {
-	// forbids relates a deny or ask rule to it.
+	// forbids relates a deny or ask rule to it, one of those that the set's view of its tool has.
 	forbids(r *compiled) answer
 	// permits reports whether an allow rule covers it.
 	permits(r *compiled) bool
 	// by is the tool that does it.
-	by() Tool
+	by() *Tool
 }
 
 // commandSubject is one simple command or statement of a command line.
 type commandSubject struct {
-	tool   Tool
+	tool   *Tool
 	part   *part
 	places *places
 }
 
 func (s commandSubject) forbids(r *compiled) answer {
 	found := s.forbidsFiles(r)
-	if !r.tool.forbids(s.tool) {
+	if !r.tool.forbids(*s.tool) {
 		return found
 	}
 	if r.bare {
@@ -31,7 +31,7 @@ func (s commandSubject) forbids(r *compiled) answer {
 		// A pattern that can't be read as a command may have meant anything.
 		return max(found, maybe)
 	}
-	found = max(found, r.cmd.forbids(s.part.cmd, s.places.work))
+	found = max(found, r.cmd.forbidsHeard(s.part.cmd, s.part.heardAs(), s.places.work))
 	for _, c := range s.part.forms {
 		found = max(found, r.cmd.forbids(c, s.places.work))
 	}
@@ -46,7 +46,8 @@ func (s commandSubject) forbids(r *compiled) answer {
 // forbidsFiles lets rules about files reach the files a command opens.
 func (s commandSubject) forbidsFiles(r *compiled) answer {
 	found := no
-	for _, t := range s.part.touches {
+	for i := range s.part.touches {
+		t := &s.part.touches[i]
 		tool := readTool
 		if t.write {
 			tool = writeTool
@@ -61,7 +62,7 @@ func (s commandSubject) forbidsFiles(r *compiled) answer {
 		case r.path == nil:
 			found = max(found, maybe)
 		default:
-			found = max(found, r.path.forbids(t.target, s.places))
+			found = max(found, r.path.forbids(&t.target, s.places))
 			if t.target.unsure && !t.target.loose {
 				found = max(found, maybe)
 			}
@@ -71,12 +72,10 @@ func (s commandSubject) forbidsFiles(r *compiled) answer {
 }
 
 func (s commandSubject) permits(r *compiled) bool {
-	if !r.tool.permits(s.tool) {
-		return false
-	}
-	if r.bare {
-		return true
-	}
+	return r.tool.permits(*s.tool) && (r.bare || s.covered(r))
+}
+
+func (s commandSubject) covered(r *compiled) bool {
 	if r.cmd == nil || s.part.bareOnly {
 		return false
 	}
@@ -103,7 +102,7 @@ func (p *part) covered(r *compiled) bool {
 
 // pathSubject is one file that is read or written.
 type pathSubject struct {
-	tool   Tool
+	tool   *Tool
 	target target
 	places *places
 	both   bool // it is written and read
@@ -114,7 +113,7 @@ func (s pathSubject) forbids(r *compiled) answer {
 	if s.tool.Kind == KindWrite {
 		general = writeTool
 	}
-	if !r.tool.forbids(s.tool) && !r.tool.forbids(general) && !(s.both && r.tool.forbids(readTool)) {
+	if !r.tool.forbids(*s.tool) && !r.tool.forbids(general) && !(s.both && r.tool.forbids(readTool)) {
 		return no
 	}
 	switch {
@@ -123,27 +122,22 @@ func (s pathSubject) forbids(r *compiled) answer {
 	case r.path == nil:
 		return maybe
 	default:
-		return r.path.forbids(s.target, s.places)
+		return r.path.forbids(&s.target, s.places)
 	}
 }
 
 func (s pathSubject) permits(r *compiled) bool {
-	if !r.tool.permits(s.tool) {
-		return false
-	}
-	return r.bare || r.path != nil && r.path.permits(s.target, s.places)
+	return r.tool.permits(*s.tool) && (r.bare || r.path != nil && r.path.permits(s.target, s.places))
 }
 
 // urlSubject is one request.
 type urlSubject struct {
-	tool   Tool
+	tool   *Tool
 	target webTarget
 }
 
 func (s urlSubject) forbids(r *compiled) answer {
 	switch {
-	case !r.tool.forbids(s.tool):
-		return no
 	case r.bare:
 		return yes
 	case r.url == nil:
@@ -154,36 +148,35 @@ func (s urlSubject) forbids(r *compiled) answer {
 }
 
 func (s urlSubject) permits(r *compiled) bool {
-	return r.tool.permits(s.tool) && (r.bare || r.url != nil && r.url.permits(s.target))
+	return r.tool.permits(*s.tool) && (r.bare || r.url != nil && r.url.permits(s.target))
 }
 
 // argsSubject is a call judged by its arguments as a whole.
 type argsSubject struct {
-	tool Tool
+	tool *Tool
 	args object
+	text string // args, in canonical form
 }
 
 func (s argsSubject) forbids(r *compiled) answer {
 	switch {
-	case !r.tool.forbids(s.tool):
-		return no
 	case r.bare:
 		return yes
 	case r.args == nil:
 		return maybe
 	default:
-		return r.args.forbids(s.args)
+		return r.args.forbids(s.args, s.text)
 	}
 }
 
 func (s argsSubject) permits(r *compiled) bool {
-	return r.tool.permits(s.tool) && (r.bare || r.args != nil && r.args.permits(s.args))
+	return r.tool.permits(*s.tool) && (r.bare || r.args != nil && r.args.permits(s.args, s.text))
 }
 
-func (s commandSubject) by() Tool { return s.tool }
+func (s commandSubject) by() *Tool { return s.tool }
 
-func (s pathSubject) by() Tool { return s.tool }
+func (s pathSubject) by() *Tool { return s.tool }
 
-func (s urlSubject) by() Tool { return s.tool }
+func (s urlSubject) by() *Tool { return s.tool }
 
-func (s argsSubject) by() Tool { return s.tool }
+func (s argsSubject) by() *Tool { return s.tool }

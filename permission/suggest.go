@@ -46,7 +46,7 @@ func (e *evaluation) suggestions() []string {
 // that of a command also covers what its options run.
 func (e *evaluation) coveredBy(patterns []string, o outcome) bool {
 	return slices.ContainsFunc(patterns, func(text string) bool {
-		c, err := compile(Rule{Effect: Allow, Pattern: text})
+		c, err := compileFor(Rule{Effect: Allow, Pattern: text}, o.subject.by().Kind)
 		return err == nil && c.cmd != nil && c.cmd.exact && o.subject.permits(c)
 	})
 }
@@ -79,11 +79,12 @@ func (e *evaluation) candidates(o outcome) []string {
 
 // sound checks a candidate the way it would be used.
 func (e *evaluation) sound(text string, s subject) bool {
-	c, err := compile(Rule{Effect: Allow, Pattern: text})
+	c, err := compileFor(Rule{Effect: Allow, Pattern: text}, s.by().Kind)
 	if err != nil || !s.permits(c) {
 		return false
 	}
-	return !slices.ContainsFunc(e.set.about(s.by()).restricts, func(deny *compiled) bool {
+	return !slices.ContainsFunc(e.set.about(s.by()).every, func(i int32) bool {
+		deny := e.set.restricts[i]
 		return deny.rule.Effect == Deny && e.inScope(deny) && e.overlap(c, deny)
 	})
 }
@@ -92,11 +93,11 @@ func (e *evaluation) sound(text string, s subject) bool {
 func (e *evaluation) overlap(allow, deny *compiled) bool {
 	switch {
 	case allow.path != nil && deny.path != nil:
-		return slices.ContainsFunc(allow.path.globs, func(a pathGlob) bool { return e.pathOverlap(a, deny.path) })
+		return e.pathOverlap(allow.path.below(e.places), deny.path)
 	case allow.cmd != nil && deny.cmd != nil && !allow.cmd.exact:
 		return slices.ContainsFunc(allow.cmd.alts, func(a cmdAlt) bool {
 			return slices.ContainsFunc(deny.cmd.alts, func(d cmdAlt) bool {
-				return a.seq.meets(d.seq, 0) || a.base.meets(d.base, 0)
+				return a.seq.meets(&d.seq, 0) || a.base.meets(&d.base, 0)
 			})
 		})
 	case allow.url != nil && deny.url != nil && deny.tool.forbids(BuiltinTool(allow.tool.text)):
@@ -109,9 +110,12 @@ func (e *evaluation) overlap(allow, deny *compiled) bool {
 	}
 }
 
-func (e *evaluation) pathOverlap(a pathGlob, deny *pathPattern) bool {
-	for _, mine := range a.spellings(e.places) {
+func (e *evaluation) pathOverlap(allow []spelling, deny *pathPattern) bool {
+	for _, mine := range allow {
 		for _, d := range deny.globs {
+			if (d.lead == "" || e.places.resolve == nil) && d.apart(mine, e.places) {
+				continue
+			}
 			for _, theirs := range d.spellings(e.places) {
 				if mine.absolute.meets(theirs.absolute, '/') {
 					return true
@@ -120,6 +124,18 @@ func (e *evaluation) pathOverlap(a pathGlob, deny *pathPattern) bool {
 		}
 	}
 	return false
+}
+
+// apart reports whether the glob, none of whose directories is a link, differs from a spelling in its literal beginning.
+func (g pathGlob) apart(s spelling, p *places) bool {
+	for _, root := range p.starts(g) {
+		root = foldString(nfc(root))
+		mine, theirs := strings.TrimSuffix(s.root, "/")+"/"+s.seq.head, strings.TrimSuffix(root, "/")+"/"+g.fold.head
+		if n := min(len(mine), len(theirs)); mine[:n] == theirs[:n] {
+			return false
+		}
+	}
+	return true
 }
 
 // meets compares a suggested URL rule, which names one host, with a deny.

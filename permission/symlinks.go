@@ -20,6 +20,9 @@ func (p *places) follow(clean string) (target string, err error) {
 		if recover() != nil {
 			target, err = "", errors.New("resolving the path failed")
 		}
+		if p.known == nil {
+			p.known = map[string]resolved{}
+		}
 		p.known[clean] = resolved{target, err}
 	}()
 	target, err = p.resolve(clean)

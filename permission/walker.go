@@ -250,6 +250,9 @@ func unresolved(n syntax.Node) bool {
 
 // nested finds the commands inside substitutions, however deep in the words.
 func (w *walker) nested(n syntax.Node, dirs cwd) {
+	if word, ok := n.(*syntax.Word); ok && word.Lit() != "" {
+		return // nothing but text
+	}
 	w.depth++
 	defer func() { w.depth-- }()
 	syntax.Walk(n, func(n syntax.Node) bool {

@@ -31,6 +31,11 @@ func plainWord(s string) word { return word{text: s} }
 // sure reports whether the text is exactly what the program will get.
 func (w word) sure() bool { return !w.dynamic && !w.subst && !w.glob }
 
+// operand reports that a program can't take the word for an option.
+func (w word) operand() bool {
+	return !w.open && !w.split && (len(w.text) < 2 || w.text[0] != '-')
+}
+
 // hides reports whether a piece of the text is only known at run time.
 func (w word) hides() bool { return strings.ContainsRune(w.text, opaqueMark) }
 
@@ -64,9 +69,10 @@ func baseName(s string) string {
 	return foldString(path.Base(s))
 }
 
-// subject is the words joined for matching.
-func (c command) subject(assigns bool) []rune {
-	var out []rune
+// subject is the words joined for matching, as valid UTF-8.
+func (c command) subject(assigns bool) string {
+	var room [200]byte
+	out := room[:0]
 	if assigns {
 		for _, w := range c.assigns {
 			out = appendWord(out, w.text)
@@ -78,22 +84,24 @@ func (c command) subject(assigns bool) []rune {
 	return trimMark(out)
 }
 
-func (c command) baseSubject() []rune {
-	out := appendWord(nil, c.name())
+func (c command) baseSubject() string {
+	var room [200]byte
+	out := appendWord(room[:0], c.name())
 	for _, w := range c.words[1:] {
 		out = appendWord(out, w.text)
 	}
 	return trimMark(out)
 }
 
-func appendWord(out []rune, s string) []rune { return append(append(out, []rune(s)...), wordSep) }
-
-func trimMark(rs []rune) []rune {
-	if len(rs) == 0 {
-		return rs
-	}
-	return rs[:len(rs)-1]
+func appendWord(out []byte, s string) []byte {
+	return append(append(out, strings.ToValidUTF8(s, "\uFFFD")...), wordMark...)
 }
+
+func trimMark(out []byte) string {
+	return string(out[:max(len(out)-len(wordMark), 0)])
+}
+
+const wordMark = string(wordSep)
 
 // possible is every command line these words could turn into.
 func (c command) possible() sequence {

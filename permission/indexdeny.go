@@ -1,0 +1,184 @@
+package permission
+
+import "strings"
+
+// pickRestricts picks the denies and asks for a tool.
+func (v *view) pickRestricts(s *Set, t *Tool) {
+	var m keysMaker
+	var names []slot
+	var paths pathKeysMaker
+	files := t.Kind == KindCommand || t.Kind == KindRead || t.Kind == KindWrite
+	for n, r := range s.restricts {
+		i := int32(n)
+		own, reaches := r.tool.forbids(*t), files && (r.tool.forbids(readTool) || r.tool.forbids(writeTool))
+		if own || reaches {
+			v.every = append(v.every, i)
+		}
+		if reaches {
+			v.files = append(v.files, i)
+		}
+		if reaches || own && files && t.Kind != KindCommand {
+			paths.addFolded(i, r)
+		}
+		switch {
+		case t.Kind == KindRead || t.Kind == KindWrite:
+		case !own:
+		case t.Kind == KindCommand && !r.bare && r.cmd != nil:
+			ks := r.cmd.forbidKeys()
+			m.add(i, ks...)
+			if len(ks) > 0 {
+				names = v.addNames(names, i, r.cmd)
+			}
+		default:
+			m.add(i, r.forbidKeys(t.Kind)...)
+		}
+	}
+	v.restricts, v.names, v.paths = m.keys(), newTable(names), paths.keys()
+}
+
+// forbidKeys is permitKeys for a deny or ask that is not about commands.
+func (c *compiled) forbidKeys(kind Kind) (out []keyed) {
+	switch {
+	case c.bare:
+	case kind == KindURL && c.url != nil:
+		if origin, ok := c.url.origin(); ok {
+			out = append(out, keyed{keyedWhole, origin})
+		}
+	case kind != KindCommand && kind != KindURL && c.args != nil && c.args.constraints == nil:
+		out = append(out, c.args.glob.key())
+	}
+	return out
+}
+
+// forbidKeys are the folded texts by which a deny or ask is found for a command of which every word is known; none
+// where it must always be tried.
+func (p *cmdPattern) forbidKeys() (out []keyed) {
+	for i := range p.alts {
+		a := &p.alts[i]
+		if a.assigns > 0 || a.far {
+			return nil
+		}
+		base := a.base.folded()
+		k := base.key()
+		switch {
+		case p.prefix && i%3 != 0:
+			continue
+		case p.prefix:
+			k = k.openEnded()
+		case k.kind == keyedTail && !a.whole:
+			// The pattern is also held against the program with its directory: what comes before the first blank
+			// must end both.
+			first, _, _ := strings.Cut(k.text, string(wordSep))
+			if strings.Contains(first, "/") {
+				return nil
+			}
+		}
+		if k.kind == keyedNot {
+			return nil
+		}
+		out = append(out, k)
+	}
+	return out
+}
+
+// addNames notes which programs a rule is about.
+func (v *view) addNames(names []slot, rule int32, p *cmdPattern) []slot {
+	for _, a := range p.alts {
+		if !a.whole {
+			v.vague = append(v.vague, rule)
+			if !a.base.begins(opDeep) {
+				v.tails = append(v.tails, rule)
+			}
+			continue
+		}
+		names = append(names, slot{hashOf(a.first), rule + 1})
+	}
+	return names
+}
+
+// restricting are the numbers of the denies and asks that could be about a subject, in the order of the set.
+func (e *evaluation) restricting(v *view, s subject) []int32 {
+	found := append(e.restricted[:0], v.restricts.rest...)
+	switch s := s.(type) {
+	case commandSubject:
+		found = v.restrictingPart(s.part, s.places, found)
+	case pathSubject:
+		near, ok := v.paths.findFolded(&s.target, s.places, found)
+		if !ok {
+			near = append(found, v.every...)
+		}
+		found = near
+	case urlSubject:
+		found = v.restricts.find(s.target.host, found)
+	case argsSubject:
+		found = v.restricts.find(s.text, found)
+	}
+	e.restricted = inOrder(found)
+	return e.restricted
+}
+
+func (v *view) restrictingPart(p *part, at *places, found []int32) []int32 {
+	for i := range p.touches {
+		if i > 0 && p.touches[i].target.sameAs(&p.touches[i-1].target) {
+			continue // written as well as read
+		}
+		near, ok := v.paths.findFolded(&p.touches[i].target, at, found)
+		if found = near; !ok {
+			found = append(found, v.files...)
+			break
+		}
+	}
+	if len(v.names.slots)+len(v.vague) == 0 {
+		return found
+	}
+	if !p.cmd.opens() || len(p.forms) > 0 && !p.forms[0].opens() {
+		return append(found, v.every...)
+	}
+	if heard := p.heardAs(); heard.sure {
+		found = v.restricts.find(heard.folded, found)
+	} else {
+		found = v.byName(heard.name, found)
+	}
+	for _, c := range p.forms {
+		found = v.byName(c.name(), found)
+	}
+	for _, c := range p.inner {
+		if !c.opens() {
+			return append(found, v.every...)
+		}
+		found = v.names.find(hashOf(c.name()), append(found, v.tails...))
+	}
+	return found
+}
+
+// opens reports whether the program is known.
+func (c command) opens() bool { return len(c.words) > 0 && c.words[0].sure() }
+
+// byName appends the rules that may be about a program.
+func (v *view) byName(name string, found []int32) []int32 {
+	return v.names.find(hashOf(name), append(found, v.vague...))
+}
+
+// heard is a command as denies and asks are matched against it.
+type heard struct {
+	name         string
+	plain, based string
+	folded       string // based, in a part
+	sure         bool
+}
+
+// heardAs is the part's command. The part must not change any more.
+func (p *part) heardAs() *heard {
+	if p.heard == nil {
+		p.heard = p.cmd.heard()
+		p.heard.folded = foldString(p.heard.based)
+	}
+	return p.heard
+}
+
+func (c command) heard() *heard {
+	if len(c.words) == 0 {
+		return &heard{}
+	}
+	return &heard{name: c.name(), plain: c.subject(false), based: c.baseSubject(), sure: c.sure()}
+}
