@@ -30,6 +30,11 @@ type Definitions interface {
 	Tool(name string) (tool.Tool, bool)
 }
 
+// Secrets opens what the bridge encrypted for a place.
+type Secrets interface {
+	Open(bound []byte, sealed string) ([]byte, error)
+}
+
 // ArgsValidator checks arguments against a tool's JSON Schema and returns nil or an error that names the path.
 type ArgsValidator func(def tool.Definition, args []byte) *interaction.Error
 
@@ -47,13 +52,15 @@ const (
 	PointEndStored    Point = "end_stored"
 )
 
-// Activities has everything that a run does to the world. All fields but Faults, Tell, Await, Observer and Protected are required.
+// Activities has everything that a run does to the world. All fields but Secrets, Faults, Tell, Await, Observer and Protected are required.
 type Activities struct {
 	Store       Store
 	Definitions Definitions
 	Validate    ArgsValidator
 	// Protected are Holdpoint's own denies: its data and policy files. They are set once.
 	Protected []permission.Rule
+	// Secrets opens what people answered in confidence. Nil where no key is configured: then nothing secret is asked.
+	Secrets Secrets
 	// Home is what ~/ means in paths.
 	Home string
 	// Worker names this process in the ledger.

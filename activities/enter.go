@@ -24,7 +24,7 @@ func (x *execution) enter(ctx context.Context, call tool.Call) (tool.Outcome, er
 		var r returned
 		defer func() {
 			if p := recover(); p != nil {
-				activity.GetLogger(ctx).Error("a tool panicked", "tool", call.Name, "panic", p)
+				activity.GetLogger(ctx).Error("a tool panicked", "tool", call.Name, "panic", scrub(fmt.Sprint(p), secretForms(x.hidden)))
 				r = returned{out: tool.Failure(fmt.Sprintf("The tool %s failed inside. It may have had an effect.", call.Name))}
 			}
 			done <- r

@@ -27,6 +27,9 @@ func (a *Activities) FinishRun(ctx context.Context, in FinishRunInput) (FinishRu
 		if err != nil {
 			return err
 		}
+		if err := tx.DropSecrets(ctx, in.RunID, ""); err != nil {
+			return err
+		}
 		last, err := a.end(&run, in)
 		if err != nil {
 			return err

@@ -74,6 +74,9 @@ func (x *execution) storeIn(ctx context.Context, tx Tx, out tool.Outcome) (*RunT
 		if err := interaction.Open(q, w.now).Request.Validate(); err != nil {
 			return w.finish(tool.Result{Status: tool.StatusError, Content: "The tool asked what can't be put to a person: " + err.Error()})
 		}
+		if q.HasSecret() && x.a.Secrets == nil {
+			return w.finish(tool.Result{Status: tool.StatusError, Content: noKey})
+		}
 		return w.ask(q)
 	}
 	return x.storeResult(ctx, tx, w, entry, x.gate.silence(*out.Result))
@@ -195,7 +198,7 @@ func (x *execution) again(why string) interaction.Request {
 func (x *execution) toolQuestion(q interaction.Request) interaction.Request {
 	r := request(x.run, x.ag, x.rec, q.Type, interaction.KindTool)
 	r.Title, r.Message, r.Details = clip(interaction.Visible(q.Title), interaction.MaxTitleBytes), q.Message, q.Details
-	r.Placeholder, r.Required, r.Multiline, r.Multiple = q.Placeholder, q.Required, q.Multiline, q.Multiple
+	r.Placeholder, r.Required, r.Multiline, r.Multiple, r.Secret = q.Placeholder, q.Required, q.Multiline, q.Multiple, q.Secret
 	r.ConfirmText, r.CancelText, r.Interactions, r.Metadata = q.ConfirmText, q.CancelText, q.Interactions, q.Metadata
 	r.Options = withStandard(q.Options, r.Options)
 	applyApproval(&r, x.decide.Approval, x.a.Now())

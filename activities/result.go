@@ -45,6 +45,11 @@ func storeOne(ctx context.Context, tx Tx, rec *tool.Record, res tool.Result, now
 	if err := tx.UpdateCall(ctx, *rec); err != nil {
 		return event.Event{}, fmt.Errorf("result of call %s: %w", rec.Call.ID, err)
 	}
+	if rec.Interactions > 0 {
+		if err := tx.DropSecrets(ctx, rec.Call.RunID, rec.Call.ID); err != nil {
+			return event.Event{}, err
+		}
+	}
 	step := llm.Step{ID: interaction.StepID(rec.Call.ID), RunID: rec.Call.RunID, SessionID: rec.Call.SessionID,
 		Sequence: rec.Sequence, Turn: rec.Turn, CallID: rec.Call.ID, CreatedAt: now,
 		Message: llm.Message{Role: llm.RoleTool, Content: res.Content, ProviderID: rec.Call.ProviderID,

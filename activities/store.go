@@ -80,6 +80,10 @@ type Tx interface {
 	Interaction(ctx context.Context, id interaction.ID) (i interaction.Interaction, found bool, err error)
 	// OpenInteractions returns a run's interactions that are not final, oldest first.
 	OpenInteractions(ctx context.Context, run interaction.RunID) ([]interaction.Interaction, error)
+	// Secret returns what a person answered in confidence, encrypted.
+	Secret(ctx context.Context, ref string) (sealed string, found bool, err error)
+	// DropSecrets removes the secrets that were given for a call, or, with call "", for any of a run.
+	DropSecrets(ctx context.Context, run interaction.RunID, call interaction.CallID) error
 	// Response returns a response that the bridge stored.
 	Response(ctx context.Context, id interaction.ResponseID) (r interaction.Response, found bool, err error)
 

@@ -48,7 +48,7 @@ func (a *Activities) RunTool(ctx context.Context, in RunToolInput) (RunToolResul
 	if child := x.child(); child != nil {
 		return RunToolResult{Child: child}, nil
 	}
-	outcome := x.execute(ctx)
+	outcome := x.runOnce(ctx)
 	a.at(PointEffectDone)
 	res, err := x.store(ctx, outcome)
 	if err == nil {
@@ -85,6 +85,9 @@ type execution struct {
 	invalid string // what is wrong with edited arguments
 	verdict *verdict
 	gate    outputGate
+	answer  *interaction.Response // to what the tool asked
+	sealed  map[string]string     // the secrets in it, encrypted, by place
+	hidden  []string              // and open: they go to the tool alone
 
 	// Set by the claim.
 	entry   tool.Execution
@@ -118,6 +121,9 @@ func (x *execution) prepare(ctx context.Context) error {
 			return err
 		}
 		x.edited = !bytes.Equal(x.args, x.rec.Call.Args)
+		if err = x.readAnswer(ctx, tx); err != nil {
+			return err
+		}
 		if x.run, _, err = lockRun(ctx, tx, x.in.RunID); err != nil {
 			return err
 		}
@@ -325,9 +331,7 @@ func (x *execution) execute(ctx context.Context) (out tool.Outcome) {
 	call.Outside = outside(x.decide, x.ag.Workspace)
 	call.Private = x.decide.Private && x.decide.Effect != permission.Deny
 	call.Hop = x.hop
-	if x.in.Answer != nil && len(x.in.Answer.Responses) > 0 {
-		call.Answer = &x.in.Answer.Responses[len(x.in.Answer.Responses)-1]
-	}
+	call.Answer = x.answer
 	limit := x.impl.Definition().Timeout
 	if limit <= 0 {
 		limit = DefaultToolTimeout

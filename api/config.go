@@ -22,6 +22,8 @@ type Config struct {
 	Permissions Permissions
 	// Tokens keeps bearer tokens. Nil leaves out the calls about them.
 	Tokens Tokens
+	// Secrets keeps what people answer to secret questions. Nil, where no key is configured, refuses such answers.
+	Secrets Secrets
 	// ValidateArgs checks the arguments that a reviewer wrote against the tool's schema as it stands for the
 	// run. It refuses them with *interaction.Error whose Field starts with "args"; any other error means that
 	// they could not be checked, and they are refused as well.

@@ -43,14 +43,21 @@ func (s *Server) prepare(ctx context.Context, r interaction.Response) (*answer, 
 	}
 	repeated := slices.ContainsFunc(a.row.Responses, func(o interaction.Response) bool { return o.ID == r.ID })
 	if a.row.Status.Final() && !repeated {
+		if a.row.Request.HasSecret() {
+			r = r.WithoutAnswer()
+		}
 		return nil, s.closed(principal(ctx), a.row, r)
+	}
+	r, secrets, err := s.seal(ctx, a.row.Request, r)
+	if err != nil {
+		return nil, err
 	}
 	if !repeated {
 		if err := s.check(ctx, a.row, r); err != nil {
 			return nil, err
 		}
 	}
-	if a.response, err = s.save(ctx, r); err != nil {
+	if a.response, err = s.save(ctx, r, secrets); err != nil {
 		return nil, err
 	}
 	if repeated && a.row.Status.Final() {
@@ -198,8 +205,8 @@ func withDecision(p *Problem, row interaction.Interaction) *Problem {
 
 // save stores a response and returns it as it is forwarded: its args stay in the store, and their reference and
 // digest go. A response that is there already goes out as it was, so that repeating it changes nothing.
-func (s *Server) save(ctx context.Context, r interaction.Response) (interaction.Response, error) {
-	old, inserted, err := s.cfg.Store.SaveResponse(ctx, r)
+func (s *Server) save(ctx context.Context, r interaction.Response, secrets []interaction.SealedSecret) (interaction.Response, error) {
+	old, inserted, err := s.keep(ctx, r, secrets)
 	if err != nil {
 		return r, err
 	}

@@ -2,6 +2,7 @@ package interaction
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -123,4 +124,65 @@ func checkSealed(resp Response) error {
 		return refuse(CodeInvalid, "secret_ref", "is not one that the bridge makes")
 	}
 	return nil
+}
+
+// SealedSecret is a secret as it is stored.
+type SealedSecret struct {
+	Ref    string // stands in its response
+	Sealed string // encrypted
+}
+
+// SecretRef names the secret at a place of a response. Response ids are unique, so references are.
+func SecretRef(id ResponseID, place string) string { return string(id) + "#" + place }
+
+// SecretBound is what a secret is bound to where it is encrypted: its interaction, its response and its place.
+func SecretBound(of ID, id ResponseID, place string) []byte {
+	return fmt.Appendf(nil, "%d:%s %d:%s %s", len(of), of, len(id), id, place)
+}
+
+// Secrets lists where in a response secrets are by reference: their digests by place.
+func (r Response) Secrets() map[string]string {
+	out := map[string]string{}
+	r.eachSecret("", func(place string, part *Response) { out[place] = part.SecretDigest })
+	return out
+}
+
+// GiveSecrets returns a response with its secrets in it, as open returns them for each place. It is for the tool alone.
+func (r Response) GiveSecrets(open func(place string) (SecretValue, error)) (Response, error) {
+	var failed error
+	r = r.clone()
+	r.eachSecret("", func(place string, part *Response) {
+		v, err := open(place)
+		if err != nil && failed == nil {
+			failed = err
+		}
+		part.Text, part.Data = v.Text, v.Data
+	})
+	return r, failed
+}
+
+func (r Response) clone() Response {
+	r.Responses = slices.Clone(r.Responses)
+	for n := range r.Responses {
+		r.Responses[n] = r.Responses[n].clone()
+	}
+	return r
+}
+
+func (r *Response) eachSecret(place string, do func(string, *Response)) {
+	if r.SecretRef != "" {
+		do(place, r)
+	}
+	if place != "" {
+		place += "."
+	}
+	for n := range r.Responses {
+		r.Responses[n].eachSecret(place+partPath(n), do)
+	}
+}
+
+// WithoutAnswer returns the response without what might be a secret.
+func (r Response) WithoutAnswer() Response {
+	r.Text, r.Data, r.Responses = "", nil, nil
+	return r
 }

@@ -94,6 +94,12 @@ func letterOf(a interaction.Action) string {
 		return "w"
 	case interaction.ActionSkip:
 		return "s"
+	case interaction.ActionProvideInfo:
+		return "p"
+	case interaction.ActionRedact:
+		return "x"
+	case interaction.ActionWithhold:
+		return "h"
 	default:
 		return ""
 	}
@@ -160,7 +166,12 @@ func (d *dialog) wordsPrompt() string {
 
 // required reports whether the chosen option can't do without words.
 func (d *dialog) required() bool {
-	return d.option.RequiresInput || d.option.Action == interaction.ActionAnswer
+	return d.option.RequiresInput || typesText(d.option.Action)
+}
+
+// typesText reports whether what is typed for an action is its text.
+func typesText(a interaction.Action) bool {
+	return a == interaction.ActionAnswer || a == interaction.ActionProvideInfo || a == interaction.ActionRedact
 }
 
 // take handles a line.
@@ -244,10 +255,13 @@ func (d *dialog) chosen(k key) verdict {
 		return verdictEdit
 	case o.Action == interaction.ActionModifyArgs:
 		d.stage = stageArgs
-	case o.Action == interaction.ActionAnswer && d.it.Multiline:
+	case typesText(o.Action) && d.it.HasSecret():
+		fmt.Fprintf(d.c.out, "A secret would be seen here. In another terminal, %s respond %s %s reads it unseen.\n", d.c.name, shortID(d.it.ID), o.Action)
+		return d.back()
+	case typesText(o.Action) && d.it.Multiline, o.Action == interaction.ActionRedact:
 		fmt.Fprintln(d.c.out, "Write your answer; a line with only a dot ends it.")
 		d.stage = stageText
-	case o.RequiresInput || o.InputPrompt != "" || o.Action == interaction.ActionAnswer:
+	case o.RequiresInput || o.InputPrompt != "" || typesText(o.Action):
 		d.stage = stageWords
 	default:
 		return verdictSend
@@ -266,7 +280,7 @@ func (d *dialog) words(text string) verdict {
 	if text == "" && d.required() {
 		return d.back()
 	}
-	if d.option.Action == interaction.ActionAnswer {
+	if typesText(d.option.Action) {
 		d.resp.Text = text
 	} else {
 		d.resp.Feedback = text

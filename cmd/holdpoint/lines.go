@@ -50,8 +50,13 @@ func optionLine(q interaction.Request, o interaction.Option) string {
 		return word + " --reason 'why, for the agent'"
 	case interaction.ActionRetry:
 		return word + " --feedback 'what to do differently'"
-	case interaction.ActionAnswer:
+	case interaction.ActionAnswer, interaction.ActionProvideInfo:
+		if q.Secret {
+			return word + "   (you type it unseen; or --secret-from FILE)"
+		}
 		return word + answerExample(q, o)
+	case interaction.ActionRedact:
+		return word + " --text 'what the agent gets instead'"
 	default:
 		if o.RequiresInput {
 			return word + " --feedback '…'"

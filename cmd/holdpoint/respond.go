@@ -19,6 +19,7 @@ import (
 // answerFlags are respond's.
 type answerFlags struct {
 	args, reason, feedback, text, note, id, body, run string
+	secretFrom                                        string
 	until, always                                     string
 	selected, to, patterns                            []string
 	uses                                              int
@@ -26,7 +27,7 @@ type answerFlags struct {
 }
 
 const respondLong = `Answers interactions. ID is what the inbox shows, or any unambiguous part of its beginning.
-ACTION is one of those it offers (approve, modify_args, reject, retry, answer, skip, terminate) or an option's id;
+ACTION is one of those it offers (approve, modify_args, reject, retry, answer, provide_info, skip, terminate; redact and withhold for an output) or an option's id;
 it may be left out where --text, --select, --yes or --no is the answer. pause holds it, so that its clocks stand,
 resume lets it go on, and delegate --to asks others instead. With --always session or --always user, approve and
 reject are kept as rules for later calls: those that the inbox says, or --pattern.
@@ -34,6 +35,8 @@ reject are kept as rules for later calls: those that the inbox says, or --patter
 Several IDs, or --run RUN for all that waits in a run, are answered by one ACTION: approve, reject, retry, skip or
 terminate. What is marked dangerous is not approved so: it is left out, and said to be. With --run at a terminal,
 each is shown first and you are asked.
+
+A secret that is asked for is typed unseen, or read from --secret-from FILE or what is piped in; it is never an argument.
 
 The answer is bound to what was asked when it was sent. Repeating a command with the same --id is harmless.`
 
@@ -76,6 +79,7 @@ func (f *answerFlags) flags(cmd *cobra.Command) {
 	fs.StringVar(&f.reason, "reason", "", "why, for the agent")
 	fs.StringVar(&f.feedback, "feedback", "", "what to do differently, for the agent")
 	fs.StringVar(&f.text, "text", "", "the answer, in words")
+	fs.StringVar(&f.secretFrom, "secret-from", "", "read the secret that is asked for from this file, or from stdin (-); without it you type it, unseen")
 	fs.StringArrayVar(&f.selected, "select", nil, "a choice's id; may be repeated")
 	fs.BoolVar(&f.yes, "yes", false, "confirm")
 	fs.BoolVar(&f.no, "no", false, "do not confirm")
@@ -94,7 +98,7 @@ func (f *answerFlags) flags(cmd *cobra.Command) {
 
 // split tells the ids from the action, which comes last.
 func (f *answerFlags) split(args []string) (ids []string, action string, err error) {
-	one := f.text+f.args+f.body+f.id+f.always != "" || len(f.to) > 0 || len(f.selected) > 0 || f.yes || f.no
+	one := f.text+f.args+f.body+f.id+f.always+f.secretFrom != "" || len(f.to) > 0 || len(f.selected) > 0 || f.yes || f.no
 	switch {
 	case f.run != "" && len(args) != 1:
 		return nil, "", usage("with --run, give an ACTION and no ID: %d words are too many or too few", len(args))
@@ -115,7 +119,7 @@ func (f *answerFlags) split(args []string) (ids []string, action string, err err
 
 // response makes the response that the flags say.
 func (f *answerFlags) response(c *cli, action string) (interaction.Response, error) {
-	if action == "" && f.text == "" && len(f.selected) == 0 && !f.yes && !f.no && f.body == "" {
+	if action == "" && f.text == "" && f.secretFrom == "" && len(f.selected) == 0 && !f.yes && !f.no && f.body == "" {
 		return interaction.Response{}, usage("say what to do: an ACTION such as approve or reject, or an answer by --text, --select, --yes or --no")
 	}
 	var resp interaction.Response
@@ -202,6 +206,9 @@ func (c *cli) respond(ctx context.Context, cl *client, r *remote, ref, action st
 		return err
 	}
 	if err := choose(it.Request, action, &resp); err != nil {
+		return err
+	}
+	if err := c.secretAnswer(ctx, it.Request, f, &resp); err != nil {
 		return err
 	}
 	resp.RequestID = it.ID

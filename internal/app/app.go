@@ -21,6 +21,7 @@ import (
 	"holdpoint/internal/config"
 	"holdpoint/internal/devserver"
 	"holdpoint/internal/seal"
+	"holdpoint/internal/secrets"
 	"holdpoint/internal/store"
 	"holdpoint/internal/store/mongorules"
 	"holdpoint/internal/telemetry"
@@ -36,6 +37,7 @@ type App struct {
 	defs      *definitions
 	schemas   *schemas
 	store     *store.Store
+	secrets   *secrets.Keys     // nil where none are configured
 	mongo     *mongorules.Rules // nil where the store keeps the rules
 	client    client.Client
 	server    *devserver.Server
@@ -185,6 +187,9 @@ func (a *App) prepare(ctx context.Context, part string) error {
 		return err
 	}
 	if err := checkSharedStore(cfg, a.o); err != nil {
+		return err
+	}
+	if err := a.openSecrets(cfg, dev); err != nil {
 		return err
 	}
 	where, err := chooseStore(cfg, a.o, dev)

@@ -93,6 +93,9 @@ func newModel(m config.Model) (llm.Model, error) {
 func newBuiltin(name string, cfg *config.Config) (tool.Tool, error) {
 	c, _ := cfg.Tool(name)
 	settings := builtin.Config{Timeout: c.Timeout}
+	for _, n := range c.Needs {
+		settings.Needs = append(settings.Needs, builtin.Need(n))
+	}
 	for key, value := range c.Params {
 		if err := setting(&settings, name, key, value); err != nil {
 			return nil, fmt.Errorf("params.%s: %w", key, err)

@@ -38,8 +38,12 @@ func (a *App) newActivities() *activities.Activities {
 	if err != nil {
 		home = "" // then ~/ in a path asks
 	}
-	return &activities.Activities{Store: a.activityStore(), Definitions: a.defs, Validate: a.schemas.validate,
+	acts := &activities.Activities{Store: a.activityStore(), Definitions: a.defs, Validate: a.schemas.validate,
 		Protected: protected(a.o), Home: home, Now: a.o.Now}
+	if a.secrets != nil {
+		acts.Secrets = a.secrets
+	}
+	return acts
 }
 
 func (a *App) permissions() api.Permissions {

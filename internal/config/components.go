@@ -24,7 +24,7 @@ const (
 
 // anyComponent has what every component has.
 var anyComponent = object{keys: []key{
-	{name: "type", shape: shapeChoice, required: true, choices: []string{"model", "tool", "permission_store", "session_store", "policy", "policy_template", "agent", "auth", "bridge"},
+	{name: "type", shape: shapeChoice, required: true, choices: []string{"model", "tool", "permission_store", "session_store", "policy", "policy_template", "agent", "auth", "bridge", "secrets"},
 		later: laterKinds, doc: "What the document declares."},
 	{name: "name", shape: shapeName, required: true,
 		doc: "How others refer to it: at most 64 letters, digits, dots, dashes or underscores. It is unique among components of its type."},
@@ -74,6 +74,7 @@ var toolKeys = component("Overrides what a built-in tool says of itself, by that
 			doc: "Whether a success is kept for the session and served when the same call is allowed again. Not for ask_human, file_edit and file_write."},
 		{name: "task_queue", shape: shapeText, maxBytes: maxTaskQueue, defDoc: "with the agents",
 			doc: "The Temporal task queue of the workers on whose machine it runs: `holdpoint worker --tools-only --task-queue NAME` (docs/tool-workers.md)."},
+		{name: "needs", shape: shapeObjects, items: &needKeys, most: maxNeeds, defDoc: "nothing", doc: "Of bash: variables that a person is asked for when a command names one that is not set (docs/secrets.md)."},
 		{name: "params", shape: shapeParams, doc: "A built-in tool's own settings."},
 	}, serverKeys...),
 	later:  []string{"transport", "server"},

@@ -77,6 +77,8 @@ type Tool struct {
 	TaskQueue string
 	// Params are the tool's own settings. Values are JSON-like.
 	Params map[string]any
+	// Needs are the variables that a person is asked for; bash only.
+	Needs []Need
 	// Server is set where the document declares an MCP server: what it says is then of all tools of it.
 	Server *Server
 	Pos    Pos
@@ -124,6 +126,8 @@ type Config struct {
 	Specs            []AgentSpec
 	Auths            []Auth
 	Bridges          []Bridge // one at most
+	// Secrets has one entry at most.
+	Secrets []Secrets
 	// Components are all of these as they are written, for showing.
 	Components []Component
 }

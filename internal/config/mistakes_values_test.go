@@ -7,6 +7,20 @@ func long(n int) string { return strings.Repeat("a", n) }
 
 // mistakesOfValues are those that any component may have.
 var mistakesOfValues = []mistake{
+	{"keys for secrets", "type: secrets\nname: a\nkey: short\nold_keys: {one: 7, two: hunter22}\n---\ntype: secrets\nname: b\nkey: MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n---\ntype: secrets\nname: c\n",
+		`:3: key: is no key: it must be 32 bytes in base64, as openssl rand -base64 32 makes
+:4: old_keys.one: must be text: put it in quotes
+:4: old_keys.two: is no key: it must be 32 bytes in base64, as openssl rand -base64 32 makes
+:6: type: there are keys for secrets already, at FILE:1: keep one component of this type, and put other keys into its old_keys
+:10: key: is missing
+:10: type: there are keys for secrets already, at FILE:1: keep one component of this type, and put other keys into its old_keys`},
+	{"what commands need", "type: tool\nname: bash\nneeds:\n  - {name: A-B}\n  - {name: PATH}\n  - {name: TOKEN, secret: perhaps}\n  - {name: TOKEN}\n  - {prompt: x}\n---\ntype: tool\nname: file_read\nneeds: [{name: X}]\n",
+		`:4: needs[0].name: "A-B" is no name of a variable: letters, digits and _
+:5: needs[1].name: "PATH" is a variable that commands have of their own: choose another name
+:6: needs[2].secret: must be true or false, not "perhaps"
+:7: needs[3].name: "TOKEN" is here twice: keep one
+:8: needs[4].name: is missing
+:12: needs: is for bash, whose commands get variables: for an MCP server put the value into env or headers`},
 	{"a value that is missing", "type: agent\nname: a\nmodel:\n", `:3: model: has no value: give it one or remove the key`},
 	{"a list where a text belongs", "type: agent\nname: [a]\nmodel: {b: c}\n", `:2: name: must be text, not a list
 :3: model: must be the name of a model, not a mapping`},
@@ -59,7 +73,7 @@ rules:
 		`:4: max_steps: must be a whole number from 1 to 10000, not "many"
 :15: max_steps: must be a whole number from 1 to 10000, not "10001"`},
 	{"all at once", "type: agnt\nname: a\n---\ntype: agent\nname: b\nmodle: m\n---\ntype: model\nname: m\nprovider: openai\n---\ntype: policy\nname: p\nrules: [{match: bash}]\n",
-		`:1: type: "agnt" is none of model, tool, permission_store, session_store, policy, policy_template, agent, auth, bridge (did you mean "agent"?)
+		`:1: type: "agnt" is none of model, tool, permission_store, session_store, policy, policy_template, agent, auth, bridge, secrets (did you mean "agent"?)
 :4: model: is missing
 :6: modle: unknown key (did you mean "model"?)
 :8: model: is missing

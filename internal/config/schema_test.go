@@ -162,7 +162,7 @@ func TestEveryKeyOfTheSchemaIsRead(t *testing.T) {
 	heads := map[string]string{
 		"model": "provider: openai\nmodel: m\n", "tool": "", "permission_store": "store_type: sqlite\n", "session_store": "store_type: sqlite\n",
 		"policy": "", "agent": "", "policy_template": "", "policy_template_rules": "", "policy_template_rules_where": "",
-		"policy_rules": "", "policy_rules_where": "", "policy_rules_examples": "", "policy_rules_escalate": "", "tool_params_bash": "", "tool_params_http_fetch": "",
+		"policy_rules": "", "policy_rules_where": "", "policy_rules_examples": "", "policy_rules_escalate": "", "tool_params_bash": "", "tool_needs": "", "secrets": "", "tool_params_http_fetch": "",
 		"auth": "", "auth_tokens": "", "auth_oidc": "", "auth_oidc_roles": "", "bridge": "",
 	}
 	for name := range schema.Defs {
@@ -177,7 +177,7 @@ func TestEveryKeyOfTheSchemaIsRead(t *testing.T) {
 			continue
 		}
 		for key := range def.Properties {
-			if key == "type" || key == "name" && !strings.Contains(name, "_where") {
+			if key == "type" || key == "name" && !strings.Contains(name, "_where") && name != "tool_needs" {
 				continue
 			}
 			t.Run(name+"."+key, func(t *testing.T) {
@@ -234,6 +234,8 @@ func withOddValue(name, head, key string) string {
 		return fmt.Sprintf("type: auth\nname: a\noidc: {roles: [{%s}]}\n", line(key))
 	case "tool_params_bash", "tool_params_http_fetch":
 		return fmt.Sprintf("type: tool\nname: %s\nparams: {%s}\n", strings.TrimPrefix(name, "tool_params_"), line(key))
+	case "tool_needs":
+		return fmt.Sprintf("type: tool\nname: bash\nneeds: [{%s}]\n", line(key))
 	case "tool":
 		head = "name: bash\n"
 	default:
@@ -243,6 +245,9 @@ func withOddValue(name, head, key string) string {
 		if k, _, _ := strings.Cut(l, ":"); k == key {
 			head = strings.Replace(head, l, "", 1)
 		}
+	}
+	if key == "old_keys" { // a mapping is what it can have
+		return "type: " + name + "\n" + head + key + ": [1]\n"
 	}
 	return "type: " + name + "\n" + head + line(key) + "\n"
 }

@@ -133,5 +133,6 @@ func kinds() []kind {
 		{"agent", &agentKeys, readAgent},
 		{"auth", &authKeys, readAuth},
 		{"bridge", &bridgeKeys, readBridge},
+		{"secrets", &secretsKeys, readSecrets},
 	}
 }

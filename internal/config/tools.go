@@ -20,7 +20,7 @@ func readTool(s *section, name string) {
 		Server: s.server(name),
 		Name:   name, Pos: s.pos(), Risk: s.risk(), Params: s.params(name),
 		Timeout: s.duration("timeout"), Idempotent: s.optionalFlag("idempotent"),
-		Cacheable: s.cacheable(name), TaskQueue: s.text("task_queue"),
+		Cacheable: s.cacheable(name), TaskQueue: s.text("task_queue"), Needs: s.needs(name),
 	}
 	t.Consent, t.Denied = s.consent()
 	s.l.config.Tools = append(s.l.config.Tools, t)

@@ -12,6 +12,17 @@ func (s *Store) SaveResponse(ctx context.Context, r interaction.Response) (exist
 	if err := checkID("id", r.ID); err != nil {
 		return existing, false, in(err, "save a response")
 	}
+	err = s.Write(ctx, func(tx *Tx) (err error) {
+		existing, inserted, err = tx.saveResponse(ctx, r)
+		return err
+	})
+	if err != nil {
+		return interaction.Response{}, false, err
+	}
+	return existing, inserted, nil
+}
+
+func (tx *Tx) saveResponse(ctx context.Context, r interaction.Response) (existing interaction.Response, inserted bool, err error) {
 	body, err := encode("response", packResponse(r))
 	if err == nil {
 		err = checkKey("request_id", r.RequestID)
@@ -19,23 +30,16 @@ func (s *Store) SaveResponse(ctx context.Context, r interaction.Response) (exist
 	if err != nil {
 		return existing, false, in(err, "save response %s", r.ID)
 	}
-	err = s.Write(ctx, func(tx *Tx) error {
-		n, err := tx.exec(ctx, `INSERT INTO responses (id, interaction_id, body) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			r.ID, column(r.RequestID), body)
-		if err != nil {
-			return in(err, "save response %s", r.ID)
-		}
-		inserted = n > 0
-		var found bool
-		if existing, found, err = tx.Response(ctx, r.ID); err == nil && !found {
-			err = in(ErrNotFound, "read back response %s", r.ID)
-		}
-		return err
-	})
+	n, err := tx.exec(ctx, `INSERT INTO responses (id, interaction_id, body) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		r.ID, column(r.RequestID), body)
 	if err != nil {
-		return interaction.Response{}, false, err
+		return existing, false, in(err, "save response %s", r.ID)
 	}
-	return existing, inserted, nil
+	existing, found, err := tx.Response(ctx, r.ID)
+	if err == nil && !found {
+		err = in(ErrNotFound, "read back response %s", r.ID)
+	}
+	return existing, n > 0, err
 }
 
 // Response returns a response that SaveResponse stored.

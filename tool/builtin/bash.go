@@ -89,6 +89,10 @@ func (b bash) Run(ctx context.Context, call tool.Call) (tool.Outcome, error) {
 	if !filepath.IsAbs(call.Workspace) {
 		return tool.Outcome{}, fmt.Errorf("bash needs an absolute workspace, and got %q", call.Workspace)
 	}
+	given, first := b.askOrGive(args.Command, call)
+	if first != nil {
+		return *first, nil
+	}
 	if err := ctx.Err(); err != nil {
 		return tool.Outcome{}, fmt.Errorf("the command was not started: %w", err)
 	}
@@ -103,7 +107,7 @@ func (b bash) Run(ctx context.Context, call tool.Call) (tool.Outcome, error) {
 		// "--" because a script may begin with a dash.
 		argv:  []string{shell, "--noprofile", "--norc", "-c", "--", args.Command},
 		dir:   call.Workspace,
-		env:   workerEnviron(b.cfg.Env),
+		env:   append(workerEnviron(b.cfg.Env), given...),
 		begun: stoppable(call, limit),
 	}.run(limited, out)
 	if err != nil {

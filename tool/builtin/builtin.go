@@ -31,6 +31,8 @@ type Config struct {
 	// Env adds to the environment of commands: "NAME" passes the worker's own variable on, "NAME=value" sets
 	// one. Names that change how bash reads a script (BASH_ENV, SHELLOPTS, …) are ignored. Defaults to none.
 	Env []string
+	// Needs are variables that a person is asked for when a command names one that it would not get. Defaults to none.
+	Needs []Need
 	// MaxOutput bounds the content of a result in bytes. Defaults to tool.MaxContentBytes, which is also the
 	// most; at least 4 KiB.
 	MaxOutput int
