@@ -51,7 +51,7 @@ func hazardOf(c command) string {
 	case "printf", "test", "[":
 		return builtinHazard(name, c)
 	}
-	if setters[name] && setsVariable(c) {
+	if setters[name] && name != "unset" && setsVariable(c) {
 		return name + " sets a variable that other programs may go by"
 	}
 	table, ok := programs[name]

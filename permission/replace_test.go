@@ -9,7 +9,9 @@ func TestARuleMayNotReplaceAStricterOne(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000_000, 0)
 	in := func(h int) time.Time { return now.Add(time.Duration(h) * time.Hour) }
-	rule := func(e Effect, ends time.Time) Rule { return Rule{Effect: e, Pattern: "bash(ls)", ExpiresAt: ends, CreatedAt: now} }
+	rule := func(e Effect, ends time.Time) Rule {
+		return Rule{Effect: e, Pattern: "bash(ls)", ExpiresAt: ends, CreatedAt: now}
+	}
 	var never time.Time
 	for name, c := range map[string]struct {
 		old, r Rule
