@@ -18,6 +18,9 @@ type Config struct {
 	Store    Store
 	Agents   Agents
 	Auth     Authenticator
+	// Guest is who sends requests without credentials to earlier protocols: what Mount adds, and /permissions/. Without an
+	// id, such requests are refused as they are everywhere.
+	Guest interaction.Principal
 	// Permissions keeps rules and decides by them. Nil leaves out the calls about rules.
 	Permissions Permissions
 	// Tokens keeps bearer tokens. Nil leaves out the calls about them.

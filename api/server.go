@@ -17,6 +17,8 @@ import (
 type Server struct {
 	cfg     Config
 	handler http.Handler
+	mux     *http.ServeMux
+	mounted map[string]bool // patterns that Mount added
 	spec    *huma.OpenAPI
 	streams chan struct{} // a place for each open event stream
 
@@ -31,13 +33,14 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("http bridge: %w", err)
 	}
-	s := &Server{cfg: cfg.withDefaults()}
+	s := &Server{cfg: cfg.withDefaults(), mounted: map[string]bool{}}
 	s.streams = make(chan struct{}, s.cfg.MaxStreams)
 	if err := s.protection(); err != nil {
 		return nil, fmt.Errorf("http bridge: %w", err)
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	mux := http.NewServeMux()
+	s.mux = mux
 	h := humago.New(mux, humaConfig(s.cfg.Version))
 	s.spec = h.OpenAPI()
 	s.routes(h)

@@ -120,8 +120,11 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 	handler, err := api.New(api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn, Permissions: a.permissions(), Secrets: a.bridgeSecrets(), Tokens: tokens{a.store},
 		ValidateArgs: a.validateArgs, TaskQueue: a.o.TaskQueue, UpdateTimeout: a.o.UpdateTimeout, Loopback: auth.Loopback(a.o.Listen) && !front.BehindProxy,
 		BehindProxy: front.BehindProxy, CORSOrigins: front.CORSOrigins, RequestsPerMinute: front.RequestsPerMinute, FailuresPerMinute: front.FailuresPerMinute,
-
-		Version: a.o.Version, Log: a.log, Checks: a.storeChecks(), Metrics: a.telemetry.Handler()})
+		Guest: a.guest(dev, front), Version: a.o.Version, Log: a.log, Checks: a.storeChecks(), Metrics: a.telemetry.Handler()})
+	if err != nil {
+		return err
+	}
+	protocols, err := a.mountAdapters(handler)
 	if err != nil {
 		return err
 	}
@@ -146,7 +149,7 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 	a.closing(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		err := handler.Close() // ends the streams, which Shutdown would wait for
+		err := errors.Join(protocols.Close(), handler.Close()) // ends the streams, which Shutdown would wait for
 		return errors.Join(err, b.http.Shutdown(ctx))
 	})
 	return nil

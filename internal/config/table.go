@@ -134,5 +134,6 @@ func kinds() []kind {
 		{"auth", &authKeys, readAuth},
 		{"bridge", &bridgeKeys, readBridge},
 		{"secrets", &secretsKeys, readSecrets},
+		{"adapter", &adapterKeys, readAdapter},
 	}
 }

@@ -1,0 +1,172 @@
+package adapters
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+
+	"holdpoint/api"
+	"holdpoint/interaction"
+	"holdpoint/workflows"
+)
+
+// approvalRequest is the design's ApprovalRequest, with the interaction that stands behind it.
+type approvalRequest struct {
+	SessionID     string          `json:"sessionId"`
+	RunID         string          `json:"runId"`
+	ToolCallID    string          `json:"toolCallId"`
+	ToolName      string          `json:"toolName"`
+	Arguments     json.RawMessage `json:"arguments"`
+	RiskLevel     string          `json:"riskLevel,omitempty"`
+	Reason        string          `json:"reason,omitempty"`
+	InteractionID string          `json:"interactionId"`
+}
+
+func approvalOf(q interaction.Request) approvalRequest {
+	return approvalRequest{SessionID: string(q.SessionID), RunID: string(q.RunID), ToolCallID: string(q.ToolCallID), ToolName: q.ToolName,
+		Arguments: objectOf(q.ToolArgs), RiskLevel: riskLevel(q.Risk), Reason: q.Reason, InteractionID: string(q.ID)}
+}
+
+// riskLevel is a risk by the three names that the designs have.
+func riskLevel(risk string) string {
+	switch risk {
+	case "", "low", "medium", "high":
+		return risk
+	default:
+		return "high"
+	}
+}
+
+// listApprovals lists the calls that wait, newest first: of a run, of a session, or all that the caller may see.
+func (a *Adapters) listApprovals(w http.ResponseWriter, r *http.Request) {
+	q := url.Values{}
+	if run := r.URL.Query().Get("runId"); run != "" {
+		q.Set("run_id", run)
+	}
+	open, err := a.waiting(r.Context(), q)
+	if err != nil {
+		a.refuse(w, r, err)
+		return
+	}
+	session := r.URL.Query().Get("sessionId")
+	list := []approvalRequest{}
+	for _, i := range open {
+		if i.Type == interaction.TypeToolApproval && (session == "" || session == string(i.SessionID)) {
+			list = append(list, approvalOf(i.Request))
+		}
+	}
+	reply(w, http.StatusOK, map[string]any{"approvals": list})
+}
+
+// approvalDecision is the design's ApprovalDecision.
+type approvalDecision struct {
+	ToolCallID   string          `json:"toolCallId"`
+	Action       string          `json:"action"`
+	ModifiedArgs json.RawMessage `json:"modifiedArgs"`
+	Note         string          `json:"note"`
+	ReviewerID   string          `json:"reviewerId"`
+}
+
+// decisionActions are the design's actions in ours.
+var decisionActions = map[string]interaction.Action{
+	"approve": interaction.ActionApprove, "deny": interaction.ActionReject, "modify_args": interaction.ActionModifyArgs,
+	"pause": interaction.ActionPause, "resume": interaction.ActionResume, "abort_run": interaction.ActionTerminate,
+}
+
+// decide takes a decision on a call.
+func (a *Adapters) decide(w http.ResponseWriter, r *http.Request) {
+	var in approvalDecision
+	if err := read(r, &in); err != nil {
+		a.refuse(w, r, err)
+		return
+	}
+	i, err := a.find(r.Context(), in.ToolCallID)
+	if err != nil {
+		a.refuse(w, r, err)
+		return
+	}
+	answer, err := in.answerOf(i.Request)
+	if err != nil {
+		a.refuse(w, r, err)
+		return
+	}
+	out, err := a.answer(r.Context(), answer)
+	if err != nil {
+		a.refuse(w, r, err)
+		return
+	}
+	reply(w, http.StatusOK, map[string]any{"toolCallId": in.ToolCallID, "action": in.Action, "interactionId": i.ID, "status": out.Status})
+}
+
+func (in approvalDecision) answerOf(q interaction.Request) (interaction.Response, error) {
+	r := interaction.Response{RequestID: q.ID, Note: in.Note, Reviewer: interaction.Principal{ID: interaction.PrincipalID(in.ReviewerID)}}
+	action, known := decisionActions[in.Action]
+	if !known {
+		return r, refusal(http.StatusUnprocessableEntity, api.CodeInvalid,
+			"action must be approve, deny, modify_args, pause, resume or abort_run, not %q", in.Action)
+	}
+	args := in.ModifiedArgs
+	if string(args) == "null" {
+		args = nil
+	}
+	if (action == interaction.ActionModifyArgs) != (args != nil) {
+		return r, refusal(http.StatusUnprocessableEntity, api.CodeInvalid, "modifiedArgs goes with modify_args, and with nothing else")
+	}
+	if action == interaction.ActionReject {
+		r.Feedback = in.Note
+		if a, ok := offered(q, action, interaction.ActionWithhold, interaction.ActionSkip); ok {
+			action = a
+		}
+	}
+	r.Action, r.Args = action, args
+	return r, nil
+}
+
+// controlSignal is the design's ControlSignal.
+type controlSignal struct {
+	RunID   string          `json:"runId"`
+	Action  string          `json:"action"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+// control pauses, resumes or ends a run. A note may be in the payload.
+func (a *Adapters) control(w http.ResponseWriter, r *http.Request) {
+	var in controlSignal
+	if err := read(r, &in); err != nil {
+		a.refuse(w, r, err)
+		return
+	}
+	body, err := in.message()
+	if err != nil {
+		a.refuse(w, r, err)
+		return
+	}
+	var out api.Delivered
+	if _, err := a.core.call(r.Context(), http.MethodPost, path("/v1/runs/%s/control", in.RunID), body, &out); err != nil {
+		a.refuse(w, r, err)
+		return
+	}
+	reply(w, http.StatusOK, map[string]any{"runId": in.RunID, "action": in.Action, "status": out.Status})
+}
+
+func (in controlSignal) message() (api.Control, error) {
+	out := api.Control{Action: workflows.ControlAction(in.Action)}
+	switch in.Action {
+	case "pause_run", "resume_run", "abort_run":
+	default:
+		return out, refusal(http.StatusUnprocessableEntity, api.CodeInvalid, "action must be pause_run, resume_run or abort_run, not %q", in.Action)
+	}
+	if in.RunID == "" {
+		return out, refusal(http.StatusUnprocessableEntity, api.CodeInvalid, "runId is missing")
+	}
+	var note struct {
+		Note string `json:"note"`
+	}
+	if len(in.Payload) > 0 && string(in.Payload) != "null" {
+		if err := decode(in.Payload, &note); err != nil {
+			return out, err
+		}
+	}
+	out.Note = note.Note
+	return out, nil
+}
