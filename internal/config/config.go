@@ -127,9 +127,8 @@ type Config struct {
 	Auths            []Auth
 	Bridges          []Bridge // one at most
 	// Secrets has one entry at most.
-	Secrets []Secrets
-	Bridges          []Bridge  // one at most
-	Adapters         []Adapter // one at most
+	Secrets  []Secrets
+	Adapters []Adapter // one at most
 	// Components are all of these as they are written, for showing.
 	Components []Component
 }
