@@ -62,6 +62,9 @@ type ParentRun struct {
 	Root    interaction.RunID  `json:"root"`
 	Session string             `json:"session"` // whose grants hold
 	Path    []string           `json:"path"`    // of the agents above, the first called by a person
+	// A stage of a workflow has these in place of a call: its step, from 1, and its place among the branches.
+	Step   int `json:"step,omitempty"`
+	Branch int `json:"branch,omitempty"`
 }
 
 // child returns the run that a claimed call asks for; nil for other tools.
@@ -88,9 +91,27 @@ func fromParent(ctx context.Context, tx Tx, run agent.Run, p *ParentRun) (agent.
 	if len(p.Path) > maxAgentDepth {
 		return run, permanent(CodeTooDeep, "%d agents called one another; at most %d may", len(p.Path)+1, maxAgentDepth)
 	}
-	rec, err := callOf(ctx, tx, p.CallID)
+	task, err := taskOf(ctx, tx, p)
 	if err != nil {
 		return run, err
+	}
+	caller, _, err := tx.Run(ctx, p.RunID)
+	if err != nil {
+		return run, err
+	}
+	run.Input, run.Parent, run.Root, run.Path, run.RootSession = task, p.RunID, p.Root, p.Path, interaction.SessionID(p.Session)
+	run.UserID, run.Requester = caller.UserID, caller.Requester // its agent's definition may have named them
+	return run, nil
+}
+
+// taskOf is what a run that another run called is to do.
+func taskOf(ctx context.Context, tx Tx, p *ParentRun) (string, error) {
+	if p.Step > 0 {
+		return stageTask(ctx, tx, p)
+	}
+	rec, err := callOf(ctx, tx, p.CallID)
+	if err != nil {
+		return "", err
 	}
 	args := rec.Call.Args
 	if len(rec.Edited) > 0 {
@@ -100,15 +121,9 @@ func fromParent(ctx context.Context, tx Tx, run agent.Run, p *ParentRun) (agent.
 		Task string `json:"task"`
 	}
 	if err := json.Unmarshal(args, &task); err != nil {
-		return run, permanent(CodeInternal, "the task of call %s can't be read: %v", p.CallID, err)
+		return "", permanent(CodeInternal, "the task of call %s can't be read: %v", p.CallID, err)
 	}
-	caller, _, err := tx.Run(ctx, p.RunID)
-	if err != nil {
-		return run, err
-	}
-	run.Input, run.Parent, run.Root, run.Path, run.RootSession = task.Task, p.RunID, p.Root, p.Path, interaction.SessionID(p.Session)
-	run.UserID, run.Requester = caller.UserID, caller.Requester // its agent's definition may have named them
-	return run, nil
+	return task.Task, nil
 }
 
 // AwaitAgentInput names the workflow of an agent's run.

@@ -20,6 +20,9 @@ const (
 	RecheckName      = "Recheck"
 	ResolveAgentName = "ResolveAgent"
 	AwaitAgentName   = "AwaitAgent"
+	TakeStageName    = "TakeStage"
+	EndBranchName    = "EndBranch"
+	EndStageName     = "EndStage"
 )
 
 // StartRunInput begins a run's record.

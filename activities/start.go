@@ -62,7 +62,7 @@ func startedBefore(ctx context.Context, tx Tx, run agent.Run, head event.Head) (
 }
 
 func (a *Activities) openRecord(ctx context.Context, tx Tx, run agent.Run, ag agent.Agent) (StartRunResult, error) {
-	if ag.MaxSteps <= 0 {
+	if ag.MaxSteps <= 0 && ag.Flow == nil {
 		ag.MaxSteps = agent.DefaultMaxSteps
 	}
 	if run.UserID == "" {

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"holdpoint/flow"
 	"holdpoint/interaction"
 	"holdpoint/permission"
 )
@@ -39,6 +40,8 @@ type Agent struct {
 	AutoApproveRisk permission.Risk `json:"auto_approve_risk,omitempty"`
 	UserID          string          `json:"user_id,omitempty"`
 	Tags            []string        `json:"tags,omitempty"`
+	// Flow makes this the definition of a workflow of agents. Of the rest it has Name, Description and Tags.
+	Flow *flow.Flow `json:"flow,omitempty"`
 }
 
 // DefaultMaxSteps is how many model calls a run may make unless its agent says otherwise.

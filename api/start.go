@@ -214,9 +214,19 @@ func (s *Server) launchOnce(ctx context.Context, r agent.Run) error {
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		Memo:                                     map[string]any{memoRun: r.ID, memoDigest: startDigest(r)},
-	}, workflows.AgentRunName, workflows.RunInput{RunID: r.ID, SessionID: r.SessionID, Agent: r.Agent,
+	}, s.workflowOf(r.Agent), workflows.RunInput{RunID: r.ID, SessionID: r.SessionID, Agent: r.Agent,
 		UserID: r.UserID, Requester: r.Requester, Input: r.Input, Metadata: r.Metadata})
 	return err
+}
+
+// workflowOf is the workflow that runs an agent, or a workflow of agents.
+func (s *Server) workflowOf(name string) string {
+	for _, a := range s.cfg.Agents.Agents() {
+		if a.Name == name && a.Workflow != "" {
+			return workflows.PipelineName
+		}
+	}
+	return workflows.AgentRunName
 }
 
 // notLaunched says why a run did not start; a repeated request whose run is live is answered with that run.

@@ -83,6 +83,8 @@ type AgentInfo struct {
 	Tags        []string `json:"tags,omitempty"`
 	// Digest names exactly this definition: a run that is started now is pinned to it.
 	Digest string `json:"digest,omitempty"`
+	// Workflow is the kind of a workflow of agents, "" of an agent.
+	Workflow string `json:"workflow,omitempty"`
 }
 
 // StatusStored is the status of a message that Temporal keeps until a worker comes.

@@ -65,8 +65,9 @@ func payloadType(t Type) reflect.Type {
 		return reflect.TypeFor[RunAbortedData]()
 	case Error:
 		return reflect.TypeFor[ErrorData]()
-	case ToolAuthRequired, StageStarted, StageCompleted, StageSkipped,
-		IterationStarted, BranchStarted, BranchCompleted: // nobody reads theirs by a struct yet
+	case StageStarted, StageCompleted, StageSkipped, IterationStarted, BranchStarted, BranchCompleted:
+		return reflect.TypeFor[StageData]()
+	case ToolAuthRequired: // nobody reads theirs by a struct yet
 	}
 	return reflect.TypeFor[json.RawMessage]()
 }

@@ -190,6 +190,12 @@ func TestEveryTypeDecodesToItsPayload(t *testing.T) {
 		event.RunFailed:          event.RunFailedData{Code: "max_steps", Message: "too many steps"},
 		event.RunAbortedByHuman:  event.RunAbortedData{By: "ada"},
 		event.Error:              event.ErrorData{Code: "unknown", ResponseID: "r"},
+		event.StageStarted:       event.StageData{Workflow: "w", Stage: "s", Agent: "a", StageRunID: "r-1-1-sub"},
+		event.StageCompleted:     event.StageData{Workflow: "w", Stage: "s", Status: "failed", Reason: "why"},
+		event.StageSkipped:       event.StageData{Workflow: "w", Stage: "s", Reason: "why"},
+		event.IterationStarted:   event.StageData{Workflow: "w", Iteration: 2},
+		event.BranchStarted:      event.StageData{Workflow: "w", Stage: "s", Agent: "a"},
+		event.BranchCompleted:    event.StageData{Workflow: "w", Stage: "s", Status: "completed"},
 	}
 	for _, typ := range event.Types() {
 		t.Run(string(typ), func(t *testing.T) {

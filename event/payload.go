@@ -89,6 +89,17 @@ type (
 		Note          string                  `json:"note,omitempty"`
 		How           How                     `json:"how,omitempty"`
 	}
+	// StageData says what became of a stage or branch of a workflow of agents, or that an iteration of it began.
+	StageData struct {
+		Workflow   string            `json:"workflow"`
+		Stage      string            `json:"stage,omitempty"`     // a branch is one, too
+		Iteration  int               `json:"iteration,omitempty"` // of a loop, from 1
+		Agent      string            `json:"agent,omitempty"`     // the agent or workflow that it runs
+		StageRunID interaction.RunID `json:"stage_run_id,omitempty"`
+		Interact   interaction.ID    `json:"interaction_id,omitempty"` // of a gate
+		Status     string            `json:"status,omitempty"`         // at its end: completed, failed, aborted, rejected, expired
+		Reason     string            `json:"reason,omitempty"`
+	}
 	// RunCompletedData ends a run that came to a final answer.
 	RunCompletedData struct {
 		Output string `json:"output"`

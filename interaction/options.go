@@ -13,10 +13,12 @@ var choosable = []Action{ActionApprove, ActionModifyArgs, ActionReject, ActionRe
 // carries reports whether a can be carried out on a request like r.
 func (r Request) carries(a Action) bool {
 	switch a {
-	case ActionRedact, ActionWithhold:
+	case ActionRedact:
+		return r.Kind == KindResult || r.Kind == KindStage
+	case ActionWithhold:
 		return r.Kind == KindResult
 	case ActionModifyArgs, ActionReject, ActionRetry, ActionAnswer, ActionSkip:
-		return r.Kind != KindResult // what has run can't be changed, and its output has actions of its own
+		return r.Kind != KindResult && (r.Kind != KindStage || a == ActionReject) // what has run can't be changed, and its output has actions of its own
 	case ActionProvideInfo:
 		return r.Type != TypeToolApproval
 	default:
@@ -58,6 +60,8 @@ func StandardOptions(kind Kind, t Type) []Option {
 		return unknownOptions()
 	case kind == KindResult:
 		return append(resultOptions(), stop)
+	case kind == KindStage:
+		return append(stageOptions(), stop)
 	case t == TypeToolApproval:
 		return append(approvalOptions(), skip, replyOption("Answer instead", "Give the tool's result yourself."), stop)
 	case t == TypeSelect:
@@ -102,5 +106,14 @@ func resultOptions() []Option {
 		{ID: "redact", Label: "Replace", Description: "The agent gets your text in its place, and is told so.", Action: ActionRedact,
 			RequiresInput: true, InputPrompt: "The text that the agent gets"},
 		{ID: "withhold", Label: "Withhold", Description: "The agent is told only that the output was withheld.", Action: ActionWithhold},
+	}
+}
+
+func stageOptions() []Option {
+	return []Option{
+		{ID: "approve", Label: "Go on", Description: "The workflow goes on with the output as it is.", Action: ActionApprove},
+		{ID: "redact", Label: "Replace and go on", Description: "The workflow goes on with your text in its place.", Action: ActionRedact,
+			RequiresInput: true, InputPrompt: "The text in place of the output"},
+		{ID: "reject", Label: "Reject", Description: "The run ends as failed.", Action: ActionReject, Dangerous: true, InputPrompt: "Why"},
 	}
 }

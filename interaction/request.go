@@ -81,6 +81,7 @@ const (
 	KindOutcomeUnknown Kind = "outcome_unknown" // the effect may or may not have happened
 	KindTool           Kind = "tool"            // the tool itself asks
 	KindResult         Kind = "result"          // the call has run, and its output waits to be released
+	KindStage          Kind = "stage"           // a workflow of agents asks whether to go on with an output
 )
 
 // Option is one of the answers a request offers.

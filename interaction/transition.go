@@ -87,6 +87,8 @@ func (r Request) timeoutAction() Action {
 		return a
 	case r.Kind == KindResult:
 		return ActionWithhold
+	case r.Kind == KindStage:
+		return ActionReject
 	case a == ActionRetry, a == ActionSkip:
 		return a
 	default:

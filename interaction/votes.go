@@ -8,8 +8,11 @@ import "slices"
 
 // votedOn reports whether the quorum counts for an action.
 func (r Request) votedOn(a Action) bool {
-	return a == ActionApprove || a == ActionRedact && r.Kind == KindResult
+	return a == ActionApprove || a == ActionRedact && r.ofOutput()
 }
+
+// ofOutput reports whether it is about an output, in whose place reviewers may put another.
+func (r Request) ofOutput() bool { return r.Kind == KindResult || r.Kind == KindStage }
 
 // SameVote reports whether two responses decide the same.
 func SameVote(a, b Response) bool {
@@ -45,7 +48,7 @@ func (i Interaction) approvers() []PrincipalID { return i.agreeing(Response{Acti
 func (i Interaction) agreeing(like Response) []PrincipalID {
 	var ids, seats []PrincipalID
 	for n, r := range i.Responses {
-		if !SameVote(r, like) || slices.Contains(ids, r.Reviewer.ID) || i.Request.Kind == KindResult && !Stands(i.Responses, n) {
+		if !SameVote(r, like) || slices.Contains(ids, r.Reviewer.ID) || i.Request.ofOutput() && !Stands(i.Responses, n) {
 			continue
 		}
 		seat, ok := SeatOf(i.named(), i.Responses, n)

@@ -15,7 +15,7 @@ import (
 // AgentRun is one run of an agent: from a user's message, through model and tool calls, to a final answer. A
 // call that needs a person waits at its gate, for as long as it takes.
 func AgentRun(ctx workflow.Context, in RunInput) (RunResult, error) {
-	r, err := newAgentRun(ctx, in)
+	r, err := newAgentRun(ctx, AgentRunName, in)
 	if err != nil {
 		return RunResult{}, err
 	}
@@ -24,6 +24,7 @@ func AgentRun(ctx workflow.Context, in RunInput) (RunResult, error) {
 
 // agentRun is a run in progress. st is what outlives continue-as-new; the rest belongs to the current step.
 type agentRun struct {
+	kind  string // of workflow: AgentRunName or PipelineName
 	in    RunInput
 	st    *RunState
 	gates []*gate // open ones, in the order they were opened
@@ -44,11 +45,11 @@ type agentRun struct {
 
 // newAgentRun validates the input and registers every handler before the run yields for the first time, so that
 // no message finds nobody at home.
-func newAgentRun(ctx workflow.Context, in RunInput) (*agentRun, error) {
+func newAgentRun(ctx workflow.Context, kind string, in RunInput) (*agentRun, error) {
 	if err := in.validate(); err != nil {
 		return nil, temporal.NewNonRetryableApplicationError(err.Error(), activities.CodeInternal, err)
 	}
-	r := &agentRun{in: in, st: in.Resume}
+	r := &agentRun{kind: kind, in: in, st: in.Resume}
 	if r.st == nil {
 		r.st = &RunState{}
 	}
@@ -74,12 +75,9 @@ func (in RunInput) validate() error {
 
 // run is the story of a run.
 func (r *agentRun) run(ctx workflow.Context) (RunResult, error) {
-	work, cancel := workflow.WithCancel(ctx)
+	work, cancel, err := r.begin(ctx)
 	defer cancel()
-	r.cancel = cancel
-	workflow.Go(ctx, r.watchDeadlines)
-	workflow.Go(ctx, r.watchRules)
-	if err := r.start(work); err != nil {
+	if err != nil {
 		return r.fail(ctx, err)
 	}
 	for {
@@ -118,6 +116,15 @@ func (r *agentRun) run(ctx workflow.Context) (RunResult, error) {
 			return r.continueAsNew(ctx)
 		}
 	}
+}
+
+// begin starts what watches over the run, and its record. What is done with the context is cancelled by an abort.
+func (r *agentRun) begin(ctx workflow.Context) (work workflow.Context, cancel workflow.CancelFunc, err error) {
+	work, cancel = workflow.WithCancel(ctx)
+	r.cancel = cancel
+	workflow.Go(ctx, r.watchDeadlines)
+	workflow.Go(ctx, r.watchRules)
+	return work, cancel, r.start(work)
 }
 
 // fail ends the run in the record as well as in Temporal. A cancelled workflow and a stopped run are aborts.
@@ -209,7 +216,7 @@ func (r *agentRun) continueAsNew(ctx workflow.Context) (RunResult, error) {
 	next.Input = "" // stored by StartRun
 	next.Metadata = nil
 	next.Resume = r.st
-	return RunResult{}, workflow.NewContinueAsNewError(ctx, AgentRunName, next)
+	return RunResult{}, workflow.NewContinueAsNewError(ctx, r.kind, next)
 }
 
 func (r *agentRun) start(ctx workflow.Context) error {

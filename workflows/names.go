@@ -9,6 +9,7 @@ const (
 	DefaultTaskQueue = "holdpoint"
 
 	AgentRunName = "AgentRun"
+	PipelineName = "Pipeline"
 
 	MessageRespond = "respond" // update and signal
 	MessageControl = "control" // update and signal

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"fmt"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -82,13 +83,13 @@ func (r *agentRun) recheck(ctx workflow.Context, in activities.RecheckInput) (re
 }
 
 // callAgent runs another agent to its end, which may be months away. begun is called when it has.
-func (r *agentRun) callAgent(ctx workflow.Context, child activities.ChildRun, begun func()) (res RunResult, err error) {
+func (r *agentRun) callAgent(ctx workflow.Context, kind string, child activities.ChildRun, begun func()) (res RunResult, err error) {
 	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{WorkflowID: RunWorkflowID(child.RunID), TaskQueue: r.in.TaskQueue,
 		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL, WaitForCancellation: true,
 		StaticSummary: "agent " + clip(child.Agent, 60)})
 	in := RunInput{RunID: child.RunID, SessionID: child.SessionID, Agent: child.Agent, UserID: r.in.UserID, Requester: r.in.Requester,
 		TaskQueue: r.in.TaskQueue, Parent: &child.Parent}
-	run := workflow.ExecuteChildWorkflow(ctx, AgentRunName, in)
+	run := workflow.ExecuteChildWorkflow(ctx, kind, in)
 	if err := run.GetChildWorkflowExecution().Get(ctx, nil); err == nil {
 		begun()
 	}
@@ -110,4 +111,19 @@ func (r *agentRun) resolveAgent(ctx workflow.Context, in activities.ResolveAgent
 
 func (r *agentRun) finishRecord(ctx workflow.Context, in activities.FinishRunInput) error {
 	return workflow.ExecuteActivity(r.record(ctx, string(in.Status)), activities.FinishRunName, in).Get(ctx, nil)
+}
+
+func (r *agentRun) takeStage(ctx workflow.Context, step int) (res activities.TakeStageResult, err error) {
+	in := activities.TakeStageInput{RunID: r.in.RunID, AgentDigest: r.st.AgentDigest, Step: step}
+	err = workflow.ExecuteActivity(r.record(ctx, fmt.Sprintf("step %d", step)), activities.TakeStageName, in).Get(ctx, &res)
+	return res, err
+}
+
+func (r *agentRun) endBranch(ctx workflow.Context, in activities.EndBranchInput) error {
+	return workflow.ExecuteActivity(r.record(ctx, fmt.Sprintf("branch %d", in.Branch)), activities.EndBranchName, in).Get(ctx, nil)
+}
+
+func (r *agentRun) endStage(ctx workflow.Context, in activities.EndStageInput) (res activities.EndStageResult, err error) {
+	err = workflow.ExecuteActivity(r.record(ctx, fmt.Sprintf("end of step %d", in.Step)), activities.EndStageName, in).Get(ctx, &res)
+	return res, err
 }

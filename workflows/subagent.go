@@ -17,17 +17,7 @@ func (c *call) agent(ctx workflow.Context, child activities.ChildRun) (*interact
 	if err := r.hold(ctx); err != nil || r.st.Stop != nil {
 		return nil, nil // the run stops; FinishRun closes the call
 	}
-	called := &calledRun{id: child.RunID}
-	r.children = append(r.children, called)
-	begun := func() { workflow.Go(ctx, func(ctx workflow.Context) { r.catchUp(ctx, called) }) }
-	_, err := r.callAgent(ctx, child, begun)
-	var lives *temporal.ChildWorkflowExecutionAlreadyStartedError
-	if errors.As(err, &lives) { // after a reset: the agent works on, and its end is waited for
-		begun()
-		err = r.awaitAgent(ctx, child)
-	}
-	called.ended = true
-	r.children = slices.DeleteFunc(r.children, func(c *calledRun) bool { return c == called })
+	_, err := r.runChild(ctx, AgentRunName, child)
 	in := activities.ResolveAgentInput{RunID: r.in.RunID, CallID: c.plan.CallID, Child: child.RunID}
 	if err != nil && !temporal.IsCanceledError(err) {
 		in.Failed = clip(err.Error(), 1000)
@@ -39,6 +29,22 @@ func (c *call) agent(ctx workflow.Context, child activities.ChildRun) (*interact
 		return nil, err // FinishRun closes what it asks
 	}
 	return res.Interaction, err
+}
+
+// runChild runs an agent, or a workflow of agents, to its end. The result is empty where only the record has it.
+func (r *agentRun) runChild(ctx workflow.Context, kind string, child activities.ChildRun) (RunResult, error) {
+	called := &calledRun{id: child.RunID}
+	r.children = append(r.children, called)
+	begun := func() { workflow.Go(ctx, func(ctx workflow.Context) { r.catchUp(ctx, called) }) }
+	res, err := r.callAgent(ctx, kind, child, begun)
+	var lives *temporal.ChildWorkflowExecutionAlreadyStartedError
+	if errors.As(err, &lives) { // after a reset: the agent works on, and its end is waited for
+		begun()
+		err = r.awaitAgent(ctx, child)
+	}
+	called.ended = true
+	r.children = slices.DeleteFunc(r.children, func(c *calledRun) bool { return c == called })
+	return res, err
 }
 
 // calledRun is the run of an agent that this run has called and waits for.

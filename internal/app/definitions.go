@@ -186,6 +186,9 @@ func configured(t tool.Tool, cfg *config.Config) tool.Tool {
 
 // Agent returns a definition by name.
 func (d *definitions) Agent(name string) (agent.Agent, bool) {
+	if f, ok := d.cfg.Flow(name); ok {
+		return f, true
+	}
 	a, ok := d.cfg.Agent(name)
 	a.Tools = append(slices.Clone(a.Tools), d.extra...)
 	return a, ok
@@ -223,6 +226,9 @@ func (d *definitions) Agents() []api.AgentInfo {
 	var out []api.AgentInfo
 	for _, a := range d.cfg.Agents() {
 		out = append(out, api.AgentInfo{Name: a.Name, Model: a.Model, Tools: a.Tools, Tags: a.Tags, Digest: a.Digest()})
+	}
+	for _, f := range d.cfg.Flows {
+		out = append(out, api.AgentInfo{Name: f.Agent.Name, Tags: f.Agent.Tags, Digest: f.Agent.Digest(), Workflow: string(f.Agent.Flow.Kind)})
 	}
 	slices.SortFunc(out, func(a, b api.AgentInfo) int { return strings.Compare(a.Name, b.Name) })
 	return out

@@ -75,10 +75,12 @@ func register(w worker.Worker, acts *activities.Activities, toolsOnly bool) {
 		return
 	}
 	w.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
+	w.RegisterWorkflowWithOptions(workflows.Pipeline, workflow.RegisterOptions{Name: workflows.PipelineName})
 	for name, fn := range map[string]any{activities.StartRunName: acts.StartRun, activities.CallModelName: acts.CallModel,
 		activities.ResolveCallName: acts.ResolveCall, activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record,
 		activities.RecheckName: acts.Recheck, activities.ResolveAgentName: acts.ResolveAgent,
-		activities.AwaitAgentName: acts.AwaitAgent} {
+		activities.AwaitAgentName: acts.AwaitAgent, activities.TakeStageName: acts.TakeStage,
+		activities.EndBranchName: acts.EndBranch, activities.EndStageName: acts.EndStage} {
 		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}
 }

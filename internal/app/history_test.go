@@ -193,6 +193,7 @@ func replay(t *testing.T, events []*history.HistoryEvent) {
 	t.Helper()
 	r := worker.NewWorkflowReplayer()
 	r.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
+	r.RegisterWorkflowWithOptions(workflows.Pipeline, workflow.RegisterOptions{Name: workflows.PipelineName})
 	if err := r.ReplayWorkflowHistory(nil, &history.History{Events: events}); err != nil {
 		t.Errorf("the history does not replay: %v", err)
 	}

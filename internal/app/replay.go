@@ -74,7 +74,7 @@ func ReplayLive(ctx context.Context, getenv func(string) (string, bool), query s
 		return fmt.Errorf("no Temporal server answers at %q: %w: check TEMPORAL_ADDRESS", options.HostPort, err)
 	}
 	defer c.Close()
-	only := fmt.Sprintf("WorkflowType = '%s'", workflows.AgentRunName)
+	only := fmt.Sprintf("WorkflowType IN ('%s', '%s')", workflows.AgentRunName, workflows.PipelineName)
 	if query == "" {
 		query = "ExecutionStatus = 'Running'"
 	}
@@ -125,6 +125,7 @@ func replayer(keys *seal.Ring) (worker.WorkflowReplayer, error) {
 		return nil, err
 	}
 	r.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
+	r.RegisterWorkflowWithOptions(workflows.Pipeline, workflow.RegisterOptions{Name: workflows.PipelineName})
 	return r, nil
 }
 

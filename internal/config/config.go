@@ -129,6 +129,7 @@ type Config struct {
 	// Secrets has one entry at most.
 	Secrets  []Secrets
 	Adapters []Adapter // one at most
+	Flows    []FlowSpec
 	// Components are all of these as they are written, for showing.
 	Components []Component
 }

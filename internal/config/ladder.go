@@ -64,6 +64,14 @@ func (s *section) calls(name string) []string {
 	return texts(items)
 }
 
+// callers says in a message what kind the circle is of.
+func callers(r reference) string {
+	if r.kind == "workflow" {
+		return "workflows"
+	}
+	return "agents"
+}
+
 // cycles reports agents that would call one another for ever, each circle once, where it closes.
 func (l *loader) cycles() {
 	calls := map[string][]reference{}
@@ -81,7 +89,7 @@ func (l *loader) cycles() {
 	walk = func(path []string) {
 		for _, r := range calls[path[len(path)-1]] {
 			if at := slices.Index(path, r.name); at >= 0 {
-				l.report(r.pos.File, r.pos.Line, r.key, "agents would call one another for ever: %s: take one of the calls away",
+				l.report(r.pos.File, r.pos.Line, r.key, "%s would call one another for ever: %s: take one of the calls away", callers(r),
 					strings.Join(append(slices.Clone(path[at:]), r.name), " -> "))
 			} else if !done[r.name] {
 				walk(append(slices.Clone(path), r.name))

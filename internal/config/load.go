@@ -315,4 +315,5 @@ func (l *loader) resolve() {
 		}
 	}
 	l.cycles()
+	l.nesting()
 }

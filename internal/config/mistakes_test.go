@@ -27,10 +27,9 @@ var mistakesOfComponents = []mistake{
 	{"no type", "name: a\n", `:1: type: is missing`},
 	{"no name", "type: policy\nrules: []\n", `:1: name: is missing`},
 	{"unknown type", "type: agnet\nname: a\n",
-		`:1: type: "agnet" is none of model, tool, permission_store, session_store, policy, policy_template, agent, auth, bridge, secrets (did you mean "agent"?)`},
-	{"a type of later versions", "type: workflow\nname: a\n---\ntype: notifier\nname: a\n",
-		`:1: type: workflow is not available in this version (known: model, tool, permission_store, session_store, policy, policy_template, agent, auth, bridge, secrets)
-:4: type: notifier is not available in this version (known: model, tool, permission_store, session_store, policy, policy_template, agent, auth, bridge, secrets)`},
+		`:1: type: "agnet" is none of model, tool, permission_store, session_store, policy, policy_template, agent, auth, bridge, secrets, adapter, workflow (did you mean "agent"?)`},
+	{"a type of later versions", "type: notifier\nname: a\n",
+		`:1: type: notifier is not available in this version (known: model, tool, permission_store, session_store, policy, policy_template, agent, auth, bridge, secrets, adapter, workflow)`},
 	{"anchors", "type: policy\nname: p\nrules: &r\n  - *r\n",
 		`:3: anchors, aliases and values nested deeper than 40 levels are not read: write the value out`},
 	{"merge keys and keys that are not text", "type: policy\nname: p\n<<: {}\n[a]: b\nrules: []\n",

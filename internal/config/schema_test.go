@@ -164,6 +164,7 @@ func TestEveryKeyOfTheSchemaIsRead(t *testing.T) {
 		"policy": "", "agent": "", "policy_template": "", "policy_template_rules": "", "policy_template_rules_where": "",
 		"policy_rules": "", "policy_rules_where": "", "policy_rules_examples": "", "policy_rules_escalate": "", "tool_params_bash": "", "tool_needs": "", "secrets": "", "tool_params_http_fetch": "",
 		"auth": "", "auth_tokens": "", "auth_oidc": "", "auth_oidc_roles": "", "bridge": "",
+		"workflow": "kind: loop\n", "workflow_stages": "", "workflow_stages_gate": "", "workflow_stages_gate_escalate": "",
 	}
 	for name := range schema.Defs {
 		if _, ok := heads[name]; !ok && !strings.HasPrefix(name, "tool_params_") {
@@ -177,7 +178,7 @@ func TestEveryKeyOfTheSchemaIsRead(t *testing.T) {
 			continue
 		}
 		for key := range def.Properties {
-			if key == "type" || key == "name" && !strings.Contains(name, "_where") && name != "tool_needs" {
+			if key == "type" || key == "name" && !strings.Contains(name, "_where") && name != "tool_needs" && name != "workflow_stages" {
 				continue
 			}
 			t.Run(name+"."+key, func(t *testing.T) {
@@ -201,7 +202,7 @@ func TestEveryKeyOfTheSchemaIsRead(t *testing.T) {
 // withOddValue is a document in which a key has a value of a kind that it can't have.
 func withOddValue(name, head, key string) string {
 	odd := "{odd: [1]}"
-	if key == "params" || key == "examples" || key == "oidc" {
+	if key == "params" || key == "examples" || key == "oidc" || key == "gate" {
 		odd = "[1]"
 	}
 	line := func(k string) string {
@@ -232,6 +233,12 @@ func withOddValue(name, head, key string) string {
 		return fmt.Sprintf("type: auth\nname: a\noidc: {%s}\n", line(key))
 	case "auth_oidc_roles":
 		return fmt.Sprintf("type: auth\nname: a\noidc: {roles: [{%s}]}\n", line(key))
+	case "workflow_stages":
+		return fmt.Sprintf("type: workflow\nname: w\nkind: pipeline\nstages:\n  - {%s}\n", line(key))
+	case "workflow_stages_gate":
+		return fmt.Sprintf("type: workflow\nname: w\nkind: pipeline\nstages:\n  - {name: s, gate: {%s}}\n", line(key))
+	case "workflow_stages_gate_escalate":
+		return fmt.Sprintf("type: workflow\nname: w\nkind: pipeline\nstages:\n  - {name: s, gate: {reviewers: [a], escalate: [{%s}]}}\n", line(key))
 	case "tool_params_bash", "tool_params_http_fetch":
 		return fmt.Sprintf("type: tool\nname: %s\nparams: {%s}\n", strings.TrimPrefix(name, "tool_params_"), line(key))
 	case "tool_needs":

@@ -31,6 +31,11 @@ func (c *Config) Show() Shown {
 				shown.Digest = a.Digest()
 			}
 		}
+		if one.Kind == "workflow" {
+			if a, ok := c.Flow(one.Name); ok {
+				shown.Digest = a.Digest()
+			}
+		}
 		out = append(out, shown)
 	}
 	return out

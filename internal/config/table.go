@@ -110,7 +110,7 @@ type kind struct {
 }
 
 // laterKinds are types that this version does not have.
-var laterKinds = []string{"workflow", "notifier"}
+var laterKinds = []string{"notifier"}
 
 func kindOf(name string) (kind, bool) {
 	all := kinds()
@@ -135,5 +135,6 @@ func kinds() []kind {
 		{"bridge", &bridgeKeys, readBridge},
 		{"secrets", &secretsKeys, readSecrets},
 		{"adapter", &adapterKeys, readAdapter},
+		{"workflow", &workflowKeys, readWorkflow},
 	}
 }

@@ -41,7 +41,7 @@ var drivers = []string{
 var none = []string{}
 
 var (
-	pure     = []string{"permission", "interaction", "event", "tool", "llm", "agent"}
+	pure     = []string{"permission", "interaction", "event", "tool", "llm", "flow", "agent"}
 	adapters = []string{"llm/...", "tool/...", "internal/store/...", "internal/auth/...", "internal/config/...", "internal/devserver/...", "internal/secrets/...", "internal/telemetry/...", "internal/seal/..."}
 )
 
@@ -57,7 +57,9 @@ var levels = []level{
 	{name: "0 tool", packages: []string{"tool"}, imports: []string{"interaction"}, outside: none},
 	// A message has the calls of a model, and a model is offered definitions of tools.
 	{name: "1 llm", packages: []string{"llm"}, imports: []string{"interaction", "tool"}, outside: none},
-	{name: "1 agent", packages: []string{"agent"}, imports: []string{"permission", "interaction", "event", "tool"}, outside: none},
+	// Conditions are written in the language of expr: it has types, no effects, and needs no other module.
+	{name: "1 flow", packages: []string{"flow"}, imports: []string{"permission"}, outside: []string{"github.com/expr-lang/expr/..."}},
+	{name: "1 agent", packages: []string{"agent"}, imports: []string{"permission", "interaction", "event", "tool", "flow"}, outside: none},
 	{
 		name: "2 activities: the SDK's activity side, no driver and no provider", packages: []string{"activities/..."}, imports: pure, world: true,
 		never: slices.Concat(drivers, []string{"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/worker", "go.temporal.io/sdk/client", "net/http", "os/exec"}),
