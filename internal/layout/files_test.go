@@ -96,6 +96,7 @@ var longFiles = []struct{ pattern, reason string }{
 	{`^tools/[a-z]+/go\.mod$`, "written by the go command, for programs that are not ours"},
 	{`^tools/[a-z]+/package-lock\.json$`, "written by npm, for programs that are not ours"},
 	{`^LICENSE$`, "the text is given"},
+	{`^docs/agents\.md$`, "a reference, most of it written from the table of keys"},
 	{`(^|/)testdata/`, "data, often recorded"},
 	{`\.(svg|png|ico|woff2)$`, "not text"},
 	{`^api/web/.*/vendor/`, "others' files, kept as they are"},
