@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -93,6 +94,9 @@ func TestTheDocumentsYAMLIsAConfiguration(t *testing.T) {
 		t.Fatal("there is no YAML in the documents")
 	}
 	cfg, err := config.Load(dir, func(name string) (string, bool) {
+		if name == "HOLDPOINT_SECRET_KEY" || name == "HOLDPOINT_OLD_KEY" {
+			return base64.StdEncoding.EncodeToString([]byte(fmt.Sprintf("%-32s", name))), true
+		}
 		if strings.HasSuffix(name, "_DSN") {
 			return "postgres://holdpoint:secret@db.internal/holdpoint", true
 		}
