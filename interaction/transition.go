@@ -62,10 +62,15 @@ func (i *Interaction) Apply(r Response, now time.Time) (*Outcome, error) {
 		i.change(r, now)
 		return nil, nil
 	}
-	if i.Request.votedOn(r.Action) && len(i.agreeing(r)) < i.Request.QuorumNeeded() {
+	if !i.Decides(r) {
 		return nil, nil
 	}
 	return i.end(StatusAnswered, r.Action, "", now), nil
+}
+
+// Decides reports whether r, which is among i's responses, decides i: it needs no quorum, or completes it.
+func (i Interaction) Decides(r Response) bool {
+	return !i.Request.votedOn(r.Action) || len(i.agreeing(r)) >= i.Request.QuorumNeeded()
 }
 
 // Expire ends a pending interaction whose deadline has come, with the action its request names for that, or

@@ -259,7 +259,7 @@ func (q asked) text() string {
 		text += ": " + q.Reason
 	}
 	if len(q.ArgsAfter) > 0 {
-		text += "; it ran with " + string(q.ArgsAfter)
+		text += "; changed to " + string(q.ArgsAfter)
 	}
 	return text
 }

@@ -81,8 +81,8 @@ func TestAWebSocketRefusesStrangersAndFloods(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	if err := c.Write(ctx, websocket.MessageText, bytes.Repeat([]byte("x"), 1<<20)); err == nil {
-		_, _, err = c.Read(ctx)
+	if err := c.Write(ctx, websocket.MessageText, bytes.Repeat([]byte("x"), 1<<20)); err != nil {
+		t.Logf("cut off while it was sent: %v", err)
 	}
 	if _, _, err = c.Read(ctx); err == nil || time.Since(begun) > apptest.Patience/2 {
 		t.Errorf("a megabyte was taken: %v", err)

@@ -180,6 +180,6 @@ var agentKeys = component("What a run can be started with.", object{keys: []key{
 	{name: "enable_permissions", shape: shapeFlag, def: true, doc: "Whether calls need permission. Without it, what no deny forbids runs."},
 	{name: "auto_approve_risk", shape: shapeChoice, choices: []string{"low", "medium", "high"}, defDoc: "none",
 		doc: "Lets tools whose default is to ask run without a person where no rule speaks and their risk is at most this."},
-	{name: "user_id", shape: shapeText, maxBytes: maxPrincipal, defDoc: "nobody", doc: "For whom it works when a run names nobody."},
+	{name: "user_id", shape: shapeText, maxBytes: maxPrincipal, defDoc: "nobody", doc: "For whom it works when a run has no user. One that is started over the bridge has: its caller, or whom the caller names."},
 	{name: "tags", shape: shapeTexts, most: maxListed, doc: "Shown in lists."},
 }})

@@ -136,7 +136,7 @@ func scanInteraction(rows *sql.Rows) (it item[interaction.Interaction], err erro
 }
 
 // MarkSubmitted notes an answer that was accepted and is yet to be carried out: it joins the interaction's
-// responses, once by its id, and SubmittedAt is set. An interaction that is final stays as it is, and that is no
+// responses, once by its id, and SubmittedAt is set if it decides. An interaction that is final stays as it is, and that is no
 // error: what carried the answer out was faster. It wraps ErrNotFound when there is no such interaction.
 func (s *Store) MarkSubmitted(ctx context.Context, id interaction.ID, r interaction.Response, at time.Time) error {
 	return s.Write(ctx, func(tx *Tx) error {
@@ -150,12 +150,27 @@ func (s *Store) MarkSubmitted(ctx context.Context, id interaction.ID, r interact
 		if i.Status.Final() || hasResponse(i, r.ID) && !i.SubmittedAt.IsZero() {
 			return nil
 		}
-		if !hasResponse(i, r.ID) {
-			i.Responses = append(i.Responses, r)
+		if decides(&i, r, at) { // else others are asked still
+			i.SubmittedAt = at.UTC().Truncate(time.Microsecond)
 		}
-		i.SubmittedAt = at.UTC().Truncate(time.Microsecond)
 		return tx.SaveInteraction(ctx, i)
 	})
+}
+
+// decides adds r to i, and reports whether that decides it. What the record alone can't tell was accepted, and decides.
+func decides(i *interaction.Interaction, r interaction.Response, at time.Time) bool {
+	if hasResponse(*i, r.ID) {
+		return i.Decides(r)
+	}
+	next := *i
+	next.Status = interaction.StatusPending // the record may lag behind a hold
+	out, err := next.Apply(r, at)
+	if err != nil {
+		i.Responses = append(i.Responses, r)
+		return true
+	}
+	i.Responses = next.Responses
+	return out != nil
 }
 
 func hasResponse(i interaction.Interaction, id interaction.ResponseID) bool {
