@@ -102,6 +102,9 @@ func (s *Server) controlled(ctx context.Context, id interaction.RunID, c Control
 	default:
 		return s.ownRun(ctx, id) // it is refused later
 	}
+	if c.ToolCallID != "" && c.InteractionID == "" { // a call that runs: no question is open
+		return s.ownRun(ctx, id)
+	}
 	r, err := s.visibleRun(ctx, id)
 	if err != nil {
 		return r, err

@@ -20,7 +20,7 @@ import (
 // changed are locked besides, so that a conflict shows at once and not at the commit.
 var postgresDialect = &dialect{
 	goose:       goose.DialectPostgres,
-	migrations:  []*goose.Migration{postgresOnly, postgresRules, postgresNames, postgresTokens},
+	migrations:  []*goose.Migration{postgresOnly, postgresRules, postgresNames, postgresSecrets, postgresTokens},
 	migrateLock: "SELECT pg_advisory_lock(7235419803314)", // any number, the same in every process
 	forUpdate:   " FOR UPDATE",
 	forShare:    " FOR SHARE",
@@ -45,6 +45,9 @@ var postgresRulesSQL string
 //go:embed migrations/postgres/00008_names.sql
 var postgresNamesSQL string
 
+//go:embed migrations/postgres/00010_secrets.sql
+var postgresSecretsSQL string
+
 //go:embed migrations/postgres/00014_tokens.sql
 var postgresTokensSQL string
 
@@ -53,6 +56,8 @@ var (
 	postgresOnly  = goose.NewGoMigration(2, &goose.GoFunc{RunTx: execAll(postgresOnlySQL)}, nil)
 	postgresRules = goose.NewGoMigration(6, &goose.GoFunc{RunTx: execAll(postgresRulesSQL)}, nil)
 	postgresNames = goose.NewGoMigration(8, &goose.GoFunc{RunTx: execAll(postgresNamesSQL)}, nil)
+
+	postgresSecrets = goose.NewGoMigration(10, &goose.GoFunc{RunTx: execAll(postgresSecretsSQL)}, nil)
 
 	postgresTokens = goose.NewGoMigration(14, &goose.GoFunc{RunTx: execAll(postgresTokensSQL)}, nil)
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"time"
@@ -60,7 +61,7 @@ func (r remote) try(ctx context.Context, call tool.Call) (out tool.Outcome, sure
 // fault words why a call has no result. over is true when the connection is of no more use.
 func (r remote) fault(ctx context.Context, c *connection, err error) (out tool.Outcome, sure, over bool) {
 	server := r.server.cfg.Name
-	why := interaction.Visible(clip(c.explained(err, errors.Is(err, mcp.ErrConnectionClosed)).Error(), maxErrorBytes))
+	why := interaction.Visible(clip(c.explained(err, closed(err)).Error(), maxErrorBytes))
 	var answer *jsonrpc.Error
 	var dial *net.OpError
 	switch {
@@ -109,4 +110,9 @@ func sentence(text string) string {
 		return text
 	}
 	return strings.ToUpper(text[:1]) + strings.TrimRight(text[1:], ".") + "."
+}
+
+// closed reports whether an error says that the other side has gone, which it may have said something about.
+func closed(err error) bool {
+	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
