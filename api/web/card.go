@@ -228,7 +228,7 @@ func decided(it api.Interaction) string {
 		return "Deadline passed: " + past(it.Action)
 	case it.Status == interaction.StatusCancelled:
 		return "Cancelled: " + it.ClosedReason
-	case !it.SubmittedAt.IsZero() && len(by) > 0:
+	case len(by) > 0 && !it.Status.Final() && (!it.SubmittedAt.IsZero() || it.Responses[len(it.Responses)-1].Action == interaction.ActionApprove):
 		return past(it.Responses[len(it.Responses)-1].Action) + " by " + strings.Join(by, ", ")
 	}
 	return ""
