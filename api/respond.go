@@ -66,9 +66,22 @@ func (s *Server) prepare(ctx context.Context, r interaction.Response) (*answer, 
 		return a, nil
 	}
 	if a.run.Status.Final() {
-		return nil, runEnded()
+		return nil, s.ended(ctx, r)
 	}
 	return a, nil
+}
+
+// ended says why a run that has ended takes no answer: what became of the question, which was read before the run was, or
+// else that it has ended.
+func (s *Server) ended(ctx context.Context, r interaction.Response) error {
+	row, found, err := s.cfg.Store.Interaction(ctx, r.RequestID)
+	if err != nil {
+		return err
+	}
+	if found && row.Status.Final() {
+		return s.closed(principal(ctx), row, r)
+	}
+	return runEnded()
 }
 
 func (s *Server) find(ctx context.Context, id interaction.ID) (*answer, error) {
