@@ -313,6 +313,9 @@ func (s *Server) refusedItem(ctx context.Context, a *answer, err error) Answered
 	if errors.As(err, &e) {
 		err = refusal(alone(a.response, *e), "body")
 	}
+	if ended := (*Problem)(nil); errors.As(err, &ended) && ended.Code == CodeRunEnded {
+		err = s.ended(context.WithoutCancel(ctx), a.response)
+	}
 	own := *s.report(ctx, "respond", err) // one error may refuse several
 	p := &own
 	if row, found, err := s.cfg.Store.Interaction(context.WithoutCancel(ctx), a.response.RequestID); err == nil && found {
