@@ -8,6 +8,8 @@ PREFIX    ?= /usr/local
 ARGS      ?=
 TESTFLAGS ?=
 PKG       ?= ./...
+# Tests wait for servers and processes more than they compute: two for each core, at least four.
+PARALLEL  ?= $(shell n=$$(( 2 * $$(nproc 2>/dev/null || echo 2) )); echo $$(( n < 4 ? 4 : n )))
 FUZZTIME  ?= 10m
 CHAOS     ?= 3m
 
@@ -42,7 +44,7 @@ run: build ## build, then run everything on this machine, with a demo that waits
 	@exec bin/holdpoint dev $(ARGS)
 
 test: build postgres ferretdb mcp browser ## build, then run every test, those against a real Temporal server and a real PostgreSQL too
-	$(GO) test -timeout 45m $(TESTFLAGS) $(PKG)
+	$(GO) test -timeout 45m -parallel $(PARALLEL) $(TESTFLAGS) $(PKG)
 
 lint: lint-tools ## check format, vet, staticcheck, workflow determinism and known vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

@@ -191,6 +191,7 @@ func documentScript(t *testing.T, file, url string) (script string, blocks int) 
 			b.WriteString(line)
 		}
 	}
+	b.WriteString("wait\n") // for what was left in the background: it must end too
 	return b.String(), blocks
 }
 

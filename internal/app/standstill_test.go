@@ -214,6 +214,7 @@ func TestOneRunningCallIsPausedAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.Eventually("the other call to end", func() bool { return resultOf(h, run.RunID, second) != nil })
+	h.TakenIn(run.Workflow, 1)
 	for _, wrong := range []struct {
 		action string
 		id     interaction.CallID

@@ -22,7 +22,7 @@ import (
 )
 
 // Patience bounds every wait for a condition.
-const Patience = 60 * time.Second
+const Patience = 3 * time.Minute
 
 // Eventually waits until ok is true and fails the test when it does not come.
 func (h *Holdpoint) Eventually(what string, ok func() bool) {
@@ -281,6 +281,26 @@ func (h *Holdpoint) History(workflowID, runID string) []*history.HistoryEvent {
 		out = append(out, e)
 	}
 	return out
+}
+
+// TakenIn waits until a workflow has that many activities left and has taken in the results of all others. What an activity
+// has stored is seen before its workflow knows of it.
+func (h *Holdpoint) TakenIn(workflowID string, left int) {
+	h.T.Helper()
+	h.Eventually("the workflow to take in what its activities did", func() bool {
+		open, known := 0, true
+		for _, e := range h.History(workflowID, "") {
+			switch e.GetEventType() {
+			case enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+				open++
+			case enums.EVENT_TYPE_ACTIVITY_TASK_COMPLETED, enums.EVENT_TYPE_ACTIVITY_TASK_FAILED, enums.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
+				open, known = open-1, false
+			case enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
+				known = true
+			}
+		}
+		return known && open == left
+	})
 }
 
 // Update sends respond as an update.
