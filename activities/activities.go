@@ -52,7 +52,7 @@ const (
 	PointEndStored    Point = "end_stored"
 )
 
-// Activities has everything that a run does to the world. All fields but Secrets, Faults, Tell, Await, Observer and Protected are required.
+// Activities has everything that a run does to the world. All fields but Secrets, Faults, Tell, Inquire, Await, Observer and Protected are required.
 type Activities struct {
 	Store       Store
 	Definitions Definitions
@@ -72,6 +72,8 @@ type Activities struct {
 	OwnWorkspaces bool
 	// Tell, if set, tells a workflow that rules have changed, so that it decides again what waits.
 	Tell func(ctx context.Context, workflowID string) error
+	// Inquire, if set, tells a workflow what a running call asks people. Without it, no running call can.
+	Inquire func(ctx context.Context, workflowID string, q Inquiry) error
 	// Await, if set, returns when a workflow has ended, however it did.
 	Await func(ctx context.Context, workflowID string) error
 	// Observer, if set, is told what happens.

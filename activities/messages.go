@@ -158,6 +158,17 @@ type RecordInput struct {
 	Changes []Change          `json:"changes,omitempty"`
 	// CallHolds are pauses of calls that run, and their ends.
 	CallHolds []CallHold `json:"call_holds,omitempty"`
+	// Outcomes are how questions ended that running calls asked; those calls go on by them.
+	Outcomes []interaction.Outcome `json:"outcomes,omitempty"`
+}
+
+// Inquiry says that a running call asks people, or that a question of its is withdrawn. Claim is of the attempt that asks:
+// what an earlier one asked is withdrawn by it.
+type Inquiry struct {
+	CallID    interaction.CallID   `json:"tool_call_id"`
+	Claim     string               `json:"claim"`
+	Request   *interaction.Request `json:"interaction,omitempty"`
+	Withdrawn interaction.ID       `json:"withdrawn,omitempty"`
 }
 
 // CallHold is a pause of one call that runs, or its end. Key makes recording it idempotent.

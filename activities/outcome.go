@@ -65,6 +65,11 @@ func (x *execution) storeIn(ctx context.Context, tx Tx, out tool.Outcome) (*RunT
 	if e := x.boundary(run); e != nil {
 		w.events = append(w.events, *e)
 	}
+	if x.inquired.Load() > 0 {
+		if err := w.endInquiries("the call ended without the answer"); err != nil {
+			return nil, err
+		}
+	}
 	if out.Request != nil {
 		entry.State, entry.Phase = tool.StateAsked, entry.Phase+1
 		if err := tx.SaveExecution(ctx, entry); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Record writes what no other activity does into a run's record, each once: pauses and their ends, what changes about
-// interactions that go on, lifted rejections, and messages that could not be applied.
+// interactions that go on, how those of running calls ended, lifted rejections, and messages that could not be applied.
 func (a *Activities) Record(ctx context.Context, in RecordInput) (RecordResult, error) {
 	var out RecordResult
 	err := a.Store.Write(ctx, func(tx Tx) error {
@@ -32,9 +32,17 @@ func (a *Activities) Record(ctx context.Context, in RecordInput) (RecordResult, 
 		if err != nil {
 			return err
 		}
-		events = append(append(append(events, lifted...), changed...), held...)
-		if n := len(in.Holds); n > 0 && !run.Status.Final() {
-			if err := stand(ctx, tx, run, in.Holds[n-1].Paused); err != nil {
+		ended, err := a.endInquiries(ctx, tx, in)
+		if err != nil {
+			return err
+		}
+		events = append(append(append(append(events, lifted...), changed...), held...), ended...)
+		paused := run.Status == agent.RunPaused
+		if n := len(in.Holds); n > 0 {
+			paused = in.Holds[n-1].Paused
+		}
+		if len(in.Holds)+len(in.Outcomes) > 0 && !run.Status.Final() {
+			if err := stand(ctx, tx, run, paused); err != nil {
 				return err
 			}
 		}

@@ -177,6 +177,12 @@ func (w *callWriter) stillAsked() (*RunToolResult, error) {
 		return nil, fmt.Errorf("open interactions of run %s: %w", w.rec.Call.RunID, err)
 	}
 	for _, i := range open {
+		if i.Request.Live && i.Request.ToolCallID == w.rec.Call.ID {
+			if err := w.withdraw(i, "the worker that ran the call, and asked this, is gone"); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if i.Request.ToolCallID == w.rec.Call.ID {
 			brief := i.Request.Brief()
 			head, err := w.flush()

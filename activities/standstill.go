@@ -35,6 +35,7 @@ type standstill struct {
 	mu      sync.Mutex
 	stopper tool.Stopper
 	stands  bool // the stopper has stopped it
+	asking  int  // questions of the call that wait for people
 	said    int  // events so far; odd while the last one said that it is paused
 }
 
@@ -102,13 +103,34 @@ func (s *standstill) stop() bool {
 		return false
 	}
 	s.stands = true
-	s.limit.Stand()
+	s.clock()
 	return true
+}
+
+// clock has the call's time stand while it does, and while it waits for people.
+func (s *standstill) clock() {
+	if s.stands || s.asking > 0 {
+		s.limit.Stand()
+	} else {
+		s.limit.Go()
+	}
+}
+
+// asks notes that the call asks people; done that it does no more.
+func (s *standstill) asks() (done func()) {
+	add := func(n int) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.asking += n
+		s.clock()
+	}
+	add(1)
+	return func() { add(-1) }
 }
 
 func (s *standstill) goOn() {
 	s.stands = false
-	s.limit.Go()
+	s.clock()
 	if s.stopper != nil {
 		s.stopper.Continue()
 	}

@@ -24,6 +24,8 @@ type Store interface {
 	WaitingRuns(ctx context.Context, user interaction.PrincipalID) ([]string, error)
 	// Run reads a run as it was last committed.
 	Run(ctx context.Context, id interaction.RunID) (r agent.Run, found bool, err error)
+	// Interaction reads an interaction as it was last committed.
+	Interaction(ctx context.Context, id interaction.ID) (i interaction.Interaction, found bool, err error)
 	// Delta keeps a piece of a step that is being written, for the live stream. Losing one is harmless.
 	Delta(ctx context.Context, run interaction.RunID, d event.StepDeltaData) error
 }

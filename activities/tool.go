@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -90,10 +91,12 @@ type execution struct {
 	hidden  []string              // and open: they go to the tool alone
 
 	// Set by the claim.
-	entry   tool.Execution
-	granted bool // the approval left a grant behind
-	decide  permission.Decision
-	still   *standstill // while it runs
+	entry    tool.Execution
+	granted  bool // the approval left a grant behind
+	decide   permission.Decision
+	still    *standstill // while it runs
+	running  context.Context
+	inquired atomic.Int32 // questions that it asked while it ran
 }
 
 // prepare reads what the claim needs and does the slow part, reading files, before the transaction.
@@ -341,6 +344,10 @@ func (x *execution) execute(ctx context.Context) (out tool.Outcome) {
 	runCtx, clock := tool.WithLimit(observed, limit)
 	defer clock.End()
 	x.still = &standstill{x: x, limit: clock}
+	x.running = runCtx
+	if x.a.Inquire != nil {
+		call.Ask = x.inquire
+	}
 	call.Stoppable = x.still.stoppable
 	end := x.still.follow(ctx)
 	out, err := x.enter(runCtx, call)

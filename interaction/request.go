@@ -124,6 +124,7 @@ type Request struct {
 	Multiline        bool              `json:"multiline,omitempty"`
 	Multiple         bool              `json:"multiple,omitempty"`
 	Secret           bool              `json:"secret,omitempty"` // of missing_info and input: what is answered reaches the tool alone
+	Live             bool              `json:"live,omitempty"`   // the call that asks runs meanwhile: its tool waits for the answer
 	ConfirmText      string            `json:"confirm_text,omitempty"`
 	CancelText       string            `json:"cancel_text,omitempty"`
 	Interactions     []Request         `json:"interactions,omitempty"`

@@ -80,6 +80,10 @@ type Call struct {
 	// Stoppable, if set, is told by a tool how its call can be stopped while it runs. The tool calls forget before that is
 	// over. A tool that tells nothing can't be stopped: while its run is paused it goes on to its end.
 	Stoppable func(Stopper) (forget func()) `json:"-"`
+	// Ask puts a question to people while the call runs, and returns how it ended: answered, expired or cancelled. The
+	// call's own time stands meanwhile. An error says why nobody could be asked. It is for tools whose far side asks in the
+	// middle of its work; others return the request instead. A nil Ask asks nobody.
+	Ask func(ctx context.Context, r interaction.Request) (interaction.Outcome, error) `json:"-"`
 	// Answer is what a person said to the request that this tool returned when it ran before.
 	Answer *interaction.Response `json:"answer,omitempty"`
 }

@@ -82,6 +82,7 @@ func (c *call) carry(ctx workflow.Context) error {
 			return nil // the run stops; FinishRun closes the call
 		}
 		res, err := c.tool(ctx)
+		c.run.endAsked(ctx, c.plan.CallID, "", "the call ended without the answer")
 		if err == nil {
 			if err := c.run.holdCall(ctx, c.plan.CallID); err != nil {
 				return nil // the run stops; FinishRun closes the call

@@ -17,7 +17,8 @@ type gate struct {
 	outcome *interaction.Outcome
 	// released: a rule decides the call now, so it goes on without an answer.
 	released bool
-	changes  int // since it was opened
+	changes  int    // since it was opened
+	claim    string // of the attempt that asks while it runs
 	// passed: a rule would have released it while it was held.
 	passed bool
 }
@@ -58,6 +59,10 @@ func (r *agentRun) find(id interaction.ID) *gate {
 func (r *agentRun) decided(ctx workflow.Context, g *gate, out *interaction.Outcome) {
 	g.outcome = out
 	r.st.close(g.it, *out)
+	if g.it.Request.Live {
+		r.st.Ended = append(r.st.Ended, *out)
+		r.recordSoon(ctx)
+	}
 	for i, other := range r.gates {
 		if other == g {
 			r.gates = append(r.gates[:i:i], r.gates[i+1:]...)

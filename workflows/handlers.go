@@ -49,8 +49,9 @@ type signal struct {
 	apply func(r *agentRun, ctx workflow.Context, data []byte)
 }
 
-// signals are read in this order where it matters: what a person said to the agent, then answers, then control.
+// signals are read in this order where it matters: what is asked, what a person said to the agent, then answers, then control.
 var signals = []signal{
+	{MessageAsked, (*agentRun).askedSignal},
 	{MessageText, (*agentRun).textSignal},
 	{MessageRespond, (*agentRun).respondSignal},
 	{MessageControl, (*agentRun).controlSignal},
@@ -142,7 +143,7 @@ func (r *agentRun) recordSoon(ctx workflow.Context) {
 }
 
 func (r *agentRun) recorded() bool {
-	return r.st.Unrecorded == 0 && len(r.st.Holds) == 0 && len(r.st.CallHolds) == 0 && !r.pressing()
+	return r.st.Unrecorded == 0 && len(r.st.Holds) == 0 && len(r.st.CallHolds) == 0 && len(r.st.Ended) == 0 && !r.pressing()
 }
 
 // recordNews writes what is not in the record yet: messages that could not be applied, pauses. What can't be
@@ -157,9 +158,9 @@ func (r *agentRun) recordNews(ctx workflow.Context) {
 		for _, l := range r.st.Lifts {
 			in.Lifts = append(in.Lifts, activities.Lift(l))
 		}
-		in.Changes, in.CallHolds = r.st.Changes, r.st.CallHolds
+		in.Changes, in.CallHolds, in.Outcomes = r.st.Changes, r.st.CallHolds, r.st.Ended
 		r.writing = r.pressing()
-		r.st.Holds, r.st.Lifts, r.st.Changes, r.st.CallHolds = nil, nil, nil, nil
+		r.st.Holds, r.st.Lifts, r.st.Changes, r.st.CallHolds, r.st.Ended = nil, nil, nil, nil, nil
 		for i, f := range list {
 			in.Refused = append(in.Refused, activities.Refused{Key: fmt.Sprintf("%d-%s", first+i, f.ResponseID),
 				ResponseID: f.ResponseID, Code: f.Code, Reason: f.Message + ": " + f.Reason})

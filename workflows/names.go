@@ -15,6 +15,7 @@ const (
 	MessageControl = "control" // update and signal
 	MessageText    = "message" // update and signal
 	MessageRecheck = "recheck" // signal: rules have changed, try what waits again; its payload is {}
+	MessageAsked   = "asked"   // signal: a running call asks people; only activities send it
 	QueryState     = "state"
 )
 

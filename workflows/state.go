@@ -34,6 +34,8 @@ type RunState struct {
 	Lifts []Lift `json:"lifts,omitempty"`
 	// Changes has what happened to open interactions and is not in the record yet.
 	Changes []activities.Change `json:"changes,omitempty"`
+	// Ended has how questions of running calls ended that is not in the record yet.
+	Ended []interaction.Outcome `json:"ended,omitempty"`
 	// Refused has the last messages that could not be applied; Unrecorded counts those at its end that are not
 	// in the record yet, Dropped those that were too many to keep until they are.
 	Refused    []Refusal            `json:"refused,omitempty"`

@@ -58,6 +58,9 @@ func (a *App) startWorker() error {
 	acts.Tell = func(ctx context.Context, workflowID string) error {
 		return a.client.SignalWorkflow(ctx, workflowID, "", workflows.MessageRecheck, struct{}{})
 	}
+	acts.Inquire = func(ctx context.Context, workflowID string, q activities.Inquiry) error {
+		return a.client.SignalWorkflow(ctx, workflowID, "", workflows.MessageAsked, q)
+	}
 	acts.Await, acts.Observer, acts.OwnWorkspaces = a.awaitWorkflow, a.telemetry.Metrics(), a.o.ToolsOnly
 	register(w, acts, a.o.ToolsOnly)
 	if err := w.Start(); err != nil {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"holdpoint/event"
+	"holdpoint/interaction"
 	"holdpoint/internal/app"
 	"holdpoint/internal/app/apptest"
 )
@@ -295,5 +297,66 @@ func TestServersAreShownWithoutSecrets(t *testing.T) {
 	all := c.Summaries()
 	if len(all) != 2 || !strings.Contains(all[0].Text, "MCP server, its tools are mcp__files__…, risk low, asks") || !strings.Contains(all[1].Text, "denied") {
 		t.Errorf("%+v", all)
+	}
+}
+
+// everythingServer is the public server that has a bit of everything, as a document.
+func everythingServer(t *testing.T) string {
+	t.Helper()
+	doc := filesServer(t, "stdio")
+	return strings.NewReplacer("name: files", "name: all", "server-filesystem", "server-everything").Replace(doc)
+}
+
+// TestAServerAsksInTheMiddleOfACall has a real server ask people while its call runs: it gets what they say, and an abort does
+// not wait for them.
+func TestAServerAsksInTheMiddleOfACall(t *testing.T) {
+	t.Parallel()
+	const asks = "mcp__all__trigger-elicitation-request"
+	turn := apptest.Calls(asks, `{}`)
+	model := apptest.Turns(turn, apptest.Calls(asks, `{"n":"two"}`), apptest.Calls(asks, `{"n":"three"}`))
+	h := apptest.Start(t, apptest.WithModel(model), apptest.WithRules(`{match: `+asks+`, decision: allow}`), withServer(everythingServer(t), "mcp__all"))
+	run := h.Begin("go")
+	ask := h.Waits(run.RunID, 1)[0]
+	if ask.Type != interaction.TypeCombined || !ask.Live || ask.ToolName != asks || ask.ExpiresAt.IsZero() || !strings.Contains(ask.Title, "The MCP server all asks") {
+		t.Fatalf("it asks %+v", ask)
+	}
+	answer := map[string]any{"action": "answer"}
+	var parts []any
+	for i := range ask.Interactions {
+		parts = append(parts, map[string]any{"action": "skip"})
+		if i == 0 {
+			parts[0] = map[string]any{"text": "Ada"}
+		}
+	}
+	answer["responses"] = parts[1:]
+	if status, body := h.Respond(ask.ID, answer); status != 422 && status != 400 || !strings.Contains(string(body), "answer each, in order") {
+		t.Errorf("too few answers: %d %s", status, body)
+	}
+	answer["responses"] = parts
+	h.Answer(ask.ID, answer)
+	h.Eventually("the second question", func() bool { p := h.Pending(run.RunID); return len(p) == 1 && p[0].ID != ask.ID && p[0].Live })
+	h.Answer(h.Waits(run.RunID, 1)[0].ID, map[string]any{"action": "reject", "feedback": "not ours"})
+	h.Eventually("the third question", func() bool { return len(model.ToolResults()) == 2 && len(h.Pending(run.RunID)) == 1 })
+	if status, body := h.HTTP("POST", "/v1/runs/"+string(run.RunID)+"/control", map[string]any{"action": "abort_run"}); status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	if v := h.Ended(run.RunID); v.Status != "aborted" {
+		t.Errorf("the run ended as %+v", v)
+	}
+	results := model.ToolResults()
+	for i, want := range []string{"- Name: Ada", "User declined"} {
+		if !strings.Contains(results[i].Content, want) {
+			t.Errorf("result %d has not %q: %s", i, want, results[i].Content)
+		}
+	}
+	if !strings.Contains(results[1].Content, "declined it: not ours") {
+		t.Errorf("%+v", results)
+	}
+	statuses := map[interaction.Status]int{}
+	for _, d := range eventsOf[event.InteractionResponseData](h, run.RunID, event.InteractionResponse) {
+		statuses[d.Status]++
+	}
+	if statuses[interaction.StatusAnswered] != 2 || statuses[interaction.StatusCancelled] != 1 {
+		t.Errorf("the record has %v", statuses)
 	}
 }

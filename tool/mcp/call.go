@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -40,22 +39,27 @@ func (r remote) Run(ctx context.Context, call tool.Call) (tool.Outcome, error) {
 
 // try makes one attempt. sure is false when nobody can know whether it had an effect.
 func (r remote) try(ctx context.Context, call tool.Call) (out tool.Outcome, sure bool) {
-	c, err := r.server.live(ctx)
+	u := &underway{server: r.server.cfg.Name, ask: call.Ask}
+	c, done, err := r.server.lease(ctx, u)
 	if err != nil {
 		return tool.Failure(sentence(err.Error()) + " The call was not made."), true
 	}
-	began := time.Now()
-	res, err := c.session.CallTool(ctx, &mcp.CallToolParams{Name: r.name, Arguments: call.Args, Meta: mcp.Meta{keyMeta: call.Key}})
-	declined := c.declinedSince(began)
+	defer done()
+	params := &mcp.CallToolParams{Name: r.name, Arguments: call.Args, Meta: mcp.Meta{keyMeta: call.Key}}
+	asking := context.WithValue(ctx, underwayKey{}, u)
+	res, err := c.session.CallTool(asking, params)
+	if err != nil && u.opened(ctx, err) { // it was refused, so nothing has happened
+		res, err = c.session.CallTool(asking, params)
+	}
 	if err == nil {
 		r.server.settled()
-		return withDeclined(result(res), declined), true
+		return u.outcome(result(res), r.unknown()), true
 	}
 	out, sure, over := r.fault(ctx, c, err)
 	if over {
 		r.server.drop(c, err)
 	}
-	return withDeclined(out, declined), sure
+	return u.outcome(out, r.unknown()), sure || u.over()
 }
 
 // fault words why a call has no result. over is true when the connection is of no more use.
@@ -95,14 +99,6 @@ func (s *Server) live(ctx context.Context) (*connection, error) {
 		return nil, s.unreachable(ctx.Err())
 	}
 	return s.connected(ctx)
-}
-
-func withDeclined(out tool.Outcome, declined []string) tool.Outcome {
-	if len(declined) > 0 {
-		out.Result.Content += "\n[While the call ran, its MCP server asked: " + strings.Join(declined, " / ") +
-			" Nobody can be asked in the middle of a call, so that was declined.]"
-	}
-	return out
 }
 
 func sentence(text string) string {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,7 +22,6 @@ const (
 	maxMessageBytes = 16 << 20
 	maxErrorBytes   = 2 << 10
 	maxSaidLines    = 5 // of a program's errors, that are kept
-	maxDeclined     = 10
 
 	lastWords = time.Second // for the errors of a program that ended
 )
@@ -39,29 +37,26 @@ type connection struct {
 	closing sync.Once
 	failed  error
 
-	mu       sync.Mutex
-	said     []string // the last lines that the program printed as errors
-	declined []asked  // what the server asked people, which nobody was
-}
+	asks *atomic.Bool // the server has asked people before
 
-// asked is a question of a server in the middle of a call.
-type asked struct {
-	at   time.Time
-	text string
+	mu    sync.Mutex
+	said  []string    // the last lines that the program printed as errors
+	calls []*underway // on this connection
 }
 
 // connect starts a server, or calls its address, and greets it.
 func (s *Server) connect(ctx context.Context) (*connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	c := &connection{since: time.Now(), ended: make(chan struct{}), heard: make(chan struct{})}
+	c := &connection{since: time.Now(), ended: make(chan struct{}), heard: make(chan struct{}), asks: &s.asks}
 	transport, err := s.transport(c)
 	if err != nil {
 		return nil, err
 	}
 	client := mcp.NewClient(implementation, &mcp.ClientOptions{
-		Capabilities:           &mcp.ClientCapabilities{},
-		ElicitationHandler:     c.decline,
+		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
+			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}},
+		ElicitationHandler:     c.elicit,
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.changed.Store(true) },
 	})
 	session, err := client.Connect(ctx, transport, nil)
@@ -152,30 +147,6 @@ func (c *connection) explained(err error, over bool) error {
 		return err
 	}
 	return fmt.Errorf("%w (it said: %s)", err, strings.Join(c.said, " / "))
-}
-
-// decline answers a question that a server asks people in the middle of a call. A call has no way to wait for a person
-// once it runs; the model is told what was asked.
-func (c *connection) decline(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.declined) >= maxDeclined {
-		c.declined = slices.Delete(c.declined, 0, 1)
-	}
-	c.declined = append(c.declined, asked{time.Now(), interaction.Visible(clip(r.Params.Message, 500))})
-	return &mcp.ElicitResult{Action: "decline"}, nil
-}
-
-// declinedSince are the questions since a moment.
-func (c *connection) declinedSince(t time.Time) (out []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, d := range c.declined {
-		if !d.at.Before(t) {
-			out = append(out, d.text)
-		}
-	}
-	return out
 }
 
 // httpClient sends the headers with every request, and only to the server's own address: they may be secrets.

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -80,6 +81,9 @@ type Server struct {
 	stop context.CancelFunc
 	// turn is held by whoever connects or lists; the rest is under mu.
 	turn chan struct{}
+	// asks: the server has asked people in the middle of a call. own are places for calls that have a connection each.
+	asks atomic.Bool
+	own  chan struct{}
 
 	mu       sync.Mutex
 	conn     *connection
@@ -101,7 +105,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	cfg = Defaults(cfg)
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{cfg: cfg, ctx: ctx, stop: stop, log: cfg.Log, turn: make(chan struct{}, 1)}
+	s := &Server{cfg: cfg, ctx: ctx, stop: stop, log: cfg.Log, turn: make(chan struct{}, 1), own: make(chan struct{}, maxOwnConns)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -118,12 +118,6 @@ func TestWhatAServerSaysIsBounded(t *testing.T) {
 	}
 }
 
-func TestAServerThatAsksPeopleInACall(t *testing.T) {
-	t.Parallel()
-	s := playing(t, mcp.Config{}, played{Name: "branch", Schema: anyObject, Does: "ask"})
-	s.says(s.call("mcp__played__branch", `{}`), tool.StatusSuccess, "the answer was decline", "Which branch?")
-}
-
 func TestACallThatIsStopped(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "calls")

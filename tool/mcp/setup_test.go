@@ -15,6 +15,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"holdpoint/interaction"
 	"holdpoint/tool"
 	"holdpoint/tool/builtin"
 	"holdpoint/tool/mcp"
@@ -45,6 +46,7 @@ type played struct {
 	Does   string `json:"does"` // "" answers, "die" ends the process in the middle of the call, "ask" asks, "hang" never ends
 	Log    string `json:"log"`  // gets a line for each call
 	Long   int    `json:"long"` // bytes of its answer
+	Form   any    `json:"form"` // what "ask" asks
 }
 
 func play(file string) error {
@@ -105,9 +107,13 @@ func (p played) run(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolR
 		answer, _ := r.Params.InputResponses["branch"].(*sdk.ElicitResult)
 		if answer == nil {
 			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"branch": &sdk.ElicitParams{Message: "Which branch?",
-				RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{"branch": map[string]any{"type": "string"}}}}}}, nil
+				RequestedSchema: p.Form}}}, nil
 		}
-		text = "the answer was " + answer.Action
+		content, err := json.Marshal(answer.Content)
+		if err != nil {
+			return nil, err
+		}
+		text = "the answer was " + answer.Action + " " + string(content)
 	}
 	if p.Long > 0 {
 		text = "BEGIN" + strings.Repeat("ä", p.Long) + "END"
@@ -230,6 +236,38 @@ func (s *server) names() string {
 func (s *server) call(name, args string) tool.Result {
 	s.t.Helper()
 	return s.callWithin(context.Background(), name, args)
+}
+
+// askedOf calls a tool whose server asks, and answers as told.
+func (s *server) askedOf(name, args string, answer func(interaction.Request) (interaction.Outcome, error)) tool.Result {
+	s.t.Helper()
+	found, err := s.Tool(name)
+	if err != nil {
+		s.t.Fatalf("%s: %v; the log has %s", name, err, s.log)
+	}
+	out, err := found.Run(context.Background(), tool.Call{Name: name, Args: json.RawMessage(args), Key: "key-1",
+		Ask: func(_ context.Context, r interaction.Request) (interaction.Outcome, error) { return answer(r) }})
+	if err != nil || out.Result == nil {
+		s.t.Fatalf("%s: %+v, %v", name, out, err)
+	}
+	return *out.Result
+}
+
+// said is how a question ended that a response was given to, as a gate would have it.
+func said(t *testing.T, r interaction.Request, resp interaction.Response) interaction.Outcome {
+	t.Helper()
+	r.ID = "q"
+	it := interaction.Open(r, time.Now())
+	if err := it.Request.Validate(); err != nil {
+		t.Errorf("the question can't be put to people: %v", err)
+	}
+	resp.RequestID, resp.Reviewer = "q", interaction.Principal{ID: "alice"}
+	out, err := it.Apply(resp, time.Now())
+	if err != nil || out == nil {
+		t.Errorf("the answer %+v was not taken: %v", resp, err)
+		return interaction.Outcome{Status: interaction.StatusCancelled}
+	}
+	return *out
 }
 
 func (s *server) callWithin(ctx context.Context, name, args string) tool.Result {
