@@ -70,6 +70,8 @@ var matrix = map[string]decision{
 	"plain-allow":       {body: `{"resource":"bash(ls)"}`, want: adminsOnly},
 	"plain-deny":        {body: `{"resource":"bash(ls)"}`, want: adminsOnly},
 
+	"audit": {want: everybody},
+
 	"create-token": {body: `{"id":"eve","roles":["user"]}`, want: adminsMake},
 	"list-tokens":  {want: adminsOnly},
 	"revoke-token": {want: adminsOnly},

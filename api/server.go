@@ -102,6 +102,7 @@ func (s *Server) routes(h huma.API) {
 	s.interactionRoutes(h)
 	s.permissionRoutes(h)
 	s.tokenRoutes(h)
+	s.auditRoutes(h)
 	s.healthRoutes(h)
 	s.metricsRoutes(h)
 }

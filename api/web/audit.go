@@ -1,17 +1,13 @@
 package web
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
-	"time"
 
 	"holdpoint/api"
 	"holdpoint/event"
-	"holdpoint/interaction"
 )
 
 // auditPage lists what people decided, newest first.
@@ -37,50 +33,23 @@ func (q inboxQuery) AuditURL(base, token string) string {
 	return base + "?" + v.Encode()
 }
 
-// maxExport bounds the pages of one export.
-const maxExport = 200
-
-// auditExport writes the filtered decisions as CSV. Cells that a spreadsheet would take for a formula are quoted.
+// auditExport hands the bridge's own export on, so that there is one.
 func auditExport(v *view) error {
-	q := inboxQuery{View: "closed", Text: v.r.FormValue("q"), Agent: v.r.FormValue("agent"), Tool: v.r.FormValue("tool"), Risk: v.r.FormValue("risk")}
-	v.w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	v.w.Header().Set("Content-Disposition", `attachment; filename="holdpoint-audit.csv"`)
-	out := csv.NewWriter(v.w)
-	_ = out.Write([]string{"closed_at", "decision", "action", "by", "tool", "risk", "agent", "requester", "rule", "title", "digest", "run_id", "interaction_id"})
-	for range maxExport {
-		var list api.InteractionList
-		if err := v.get(q.api(), &list); err != nil {
-			v.s.cfg.Log.WarnContext(v.r.Context(), "audit export ended early", "error", err)
-			panic(http.ErrAbortHandler) // a cut file must not look whole
-		}
-		for _, it := range list.Items {
-			if err := out.Write(auditRow(it)); err != nil {
-				return nil
-			}
-		}
-		if q.Page = list.NextPageToken; q.Page == "" {
-			break
+	q := url.Values{"format": {"csv"}}
+	if v.r.FormValue("format") == "jsonl" {
+		q.Set("format", "jsonl")
+	}
+	for _, name := range []string{"q", "agent", "tool", "risk"} {
+		if value := v.r.FormValue(name); value != "" {
+			q.Set(name, value)
 		}
 	}
-	out.Flush()
+	r, err := v.request(v.r.Context(), http.MethodGet, "/v1/audit?"+q.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	v.s.cfg.API.ServeHTTP(v.w, r)
 	return nil
-}
-
-func auditRow(it api.Interaction) []string {
-	var by []string
-	for _, r := range it.Responses {
-		by = append(by, string(r.Reviewer.ID)+":"+string(r.Action))
-	}
-	row := []string{it.ClosedAt.UTC().Format(time.RFC3339), string(it.Status), string(it.Action), strings.Join(by, " "), it.ToolName, it.Risk,
-		strings.Join(it.AgentPath, " > "), string(it.Requester), it.MatchedRule, it.Request.Title, it.Digest, string(it.RunID), string(it.ID)}
-	for n, cell := range row {
-		cell = interaction.Visible(cell)
-		if cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) {
-			cell = "'" + cell
-		}
-		row[n] = cell
-	}
-	return row
 }
 
 type recordData struct {

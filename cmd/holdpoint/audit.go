@@ -20,9 +20,9 @@ history has: the result of each activity names the event at which the chain then
 The exit code is 1 where a chain does not hold.`
 
 func auditCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "audit", Short: "Verify the record: that nothing in it was changed or taken away", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "audit", Short: "See and export who decided what; verify that nothing in the record was changed", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(auditVerifyCommand(c))
+	cmd.AddCommand(auditListCommand(c), auditExportCommand(c), auditVerifyCommand(c))
 	return cmd
 }
 
