@@ -23,6 +23,7 @@ const (
 	TakeStageName    = "TakeStage"
 	EndBranchName    = "EndBranch"
 	EndStageName     = "EndStage"
+	TakeApprovalName = "TakeApproval"
 )
 
 // StartRunInput begins a run's record.

@@ -2,8 +2,6 @@ package activities
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -135,19 +133,7 @@ func (x *execution) approvedArgs(ctx context.Context, tx Tx) ([]byte, error) {
 	if ap.Action != interaction.ActionModifyArgs {
 		return x.asked.Request.ToolArgs, nil
 	}
-	r := ap.Responses[len(ap.Responses)-1]
-	if r.ArgsRef == "" {
-		return r.Args, nil
-	}
-	stored, found, err := tx.Response(ctx, r.ArgsRef)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(stored.Args)
-	if !found || hex.EncodeToString(sum[:]) != r.ArgsDigest {
-		return nil, permanent(CodeInternal, "the edited arguments %s are not in the store as they were sent", r.ArgsRef)
-	}
-	return stored.Args, nil
+	return editedArgs(ctx, tx, ap.Responses[len(ap.Responses)-1])
 }
 
 // metaAttempt is the request's metadata key for the execution whose outcome is unknown.

@@ -34,6 +34,9 @@ func (a *Activities) Recheck(ctx context.Context, in RecheckInput) (RecheckResul
 	var out RecheckResult
 	for _, id := range in.Interactions {
 		d, waits, err := a.decideWaiting(ctx, in, id)
+		if err == nil && !waits {
+			d, waits, err = a.decideAsk(ctx, in.RunID, id)
+		}
 		if err != nil {
 			return out, err
 		}

@@ -89,7 +89,10 @@ type Run struct {
 	Path        []string              `json:"agent_path,omitempty"`
 	Input       string                `json:"input"`
 	Metadata    map[string]string     `json:"metadata,omitempty"`
-	Status      RunStatus             `json:"status"`
+	// Ask is what an approval is about, nil of a run of an agent, and Decision what became of it, nil until it has ended.
+	Ask      *Ask      `json:"ask,omitempty"`
+	Decision *Decision `json:"decision,omitempty"`
+	Status   RunStatus `json:"status"`
 	// Held are the calls that people paused alone while they ran, and let go on, the last ones.
 	Held      []HeldCall `json:"held_calls,omitempty"`
 	Output    string     `json:"output,omitempty"`

@@ -23,6 +23,8 @@ type Config struct {
 	Guest interaction.Principal
 	// Permissions keeps rules and decides by them. Nil leaves out the calls about rules.
 	Permissions Permissions
+	// Approvals lets programs ask for approvals. Nil leaves out the calls about them.
+	Approvals Approvals
 	// Tokens keeps bearer tokens. Nil leaves out the calls about them.
 	Tokens Tokens
 	// Secrets keeps what people answer to secret questions. Nil, where no key is configured, refuses such answers.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"holdpoint/agent"
 	"holdpoint/api"
 	"holdpoint/interaction"
 	"holdpoint/permission"
@@ -58,6 +59,10 @@ var matrix = map[string]decision{
 	"respond":             {body: `{"action":"approve"}`, want: "404 403 404 200 404 403"}, // ada is not of the group
 	"respond-batch":       {body: `{"responses":[{"request_id":"i1","action":"approve"}]}`, want: everybody, names: true},
 
+	"ask-approval":    {body: `{"title":"go on?"}`, want: "403 201 201 403 403 201"},
+	"get-approval":    {want: ofTheRun},
+	"cancel-approval": {body: `{"note":"no"}`, want: "404 200 404 403 404 200"},
+
 	"list-rules":        {want: theUser},
 	"allow-pattern":     {body: `{"pattern":"bash(ls)"}`, want: adminsMake},
 	"deny-pattern":      {body: `{"pattern":"bash(ls)"}`, want: adminsMake},
@@ -82,7 +87,7 @@ var matrix = map[string]decision{
 }
 
 // named are what the paths' parameters are filled with.
-var named = map[string]string{"{run_id}": "r1", "{id}": "i1", "{user_id}": "uma", "{rule_id}": "one", "{name}": "reading", "{token_id}": "t1"}
+var named = map[string]string{"{run_id}": "r1", "{approval_id}": "r1", "{id}": "i1", "{user_id}": "uma", "{rule_id}": "one", "{name}": "reading", "{token_id}": "t1"}
 
 // keptTokens is an api.Tokens with one token.
 type keptTokens struct{}
@@ -99,14 +104,20 @@ func (keptTokens) RevokeToken(_ context.Context, id string, _ interaction.Princi
 	return id == "t1", id == "t1", nil
 }
 
-// matrixBridge has uma's run.
+// policies is an api.Approvals with one policy.
+type policies struct{}
+
+func (policies) Policies() []string { return []string{"house"} }
+
+// matrixBridge has uma's run, which is an approval.
 func matrixBridge(t *testing.T) *bridge {
 	t.Helper()
 	var kept *rules
-	b := setup(t, permitting(&kept), func(c *api.Config) { c.Tokens, c.Metrics = keptTokens{}, http.NotFoundHandler() })
+	b := setup(t, permitting(&kept), func(c *api.Config) { c.Tokens, c.Metrics, c.Approvals = keptTokens{}, http.NotFoundHandler(), policies{} })
 	kept.all = []api.StoredRule{{Rule: permission.Rule{ID: "one", Effect: permission.Allow, Pattern: "bash(make)", UserID: "uma", CreatedAt: t0, Source: permission.Source{Layer: permission.LayerUser}}}}
 	kept.sets = []api.RuleTemplate{{Name: "reading", Rules: []permission.Rule{{Effect: permission.Allow, Pattern: "bash(cat:*)"}}}}
 	b.park("r1", "i1", func(i *interaction.Interaction) { i.Request.Reviewers = []string{"group:ops"} })
+	b.store.runs[0].Ask = &agent.Ask{Title: "go on?"}
 	return b
 }
 

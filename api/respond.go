@@ -166,7 +166,7 @@ func (s *Server) check(ctx context.Context, row interaction.Interaction, r inter
 	} else if err != nil {
 		return err
 	}
-	if err := checkPatterns(r); err != nil || r.Args == nil {
+	if err := checkPatterns(r); err != nil || r.Args == nil || row.Request.Kind == interaction.KindProgram { // whose schema is its own
 		return err
 	}
 	return s.cfg.ValidateArgs(ctx, row.Request.ToolName, row.Request.RunID, r.Args)

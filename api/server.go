@@ -100,6 +100,7 @@ func unmarshal(data []byte, v any) error {
 func (s *Server) routes(h huma.API) {
 	s.runRoutes(h)
 	s.interactionRoutes(h)
+	s.approvalRoutes(h)
 	s.permissionRoutes(h)
 	s.tokenRoutes(h)
 	s.auditRoutes(h)

@@ -12,6 +12,9 @@ var choosable = []Action{ActionApprove, ActionModifyArgs, ActionReject, ActionRe
 
 // carries reports whether a can be carried out on a request like r.
 func (r Request) carries(a Action) bool {
+	if r.Kind == KindProgram {
+		return a == ActionApprove || a == ActionModifyArgs || a == ActionReject
+	}
 	switch a {
 	case ActionRedact:
 		return r.Kind == KindResult || r.Kind == KindStage
@@ -62,6 +65,8 @@ func StandardOptions(kind Kind, t Type) []Option {
 		return append(resultOptions(), stop)
 	case kind == KindStage:
 		return append(stageOptions(), stop)
+	case kind == KindProgram:
+		return ProgramOptions(true)
 	case t == TypeToolApproval:
 		return append(approvalOptions(), skip, replyOption("Answer instead", "Give the tool's result yourself."), stop)
 	case t == TypeSelect:
@@ -116,4 +121,14 @@ func stageOptions() []Option {
 			RequiresInput: true, InputPrompt: "The text in place of the output"},
 		{ID: "reject", Label: "Reject", Description: "The run ends as failed.", Action: ActionReject, Dangerous: true, InputPrompt: "Why"},
 	}
+}
+
+// ProgramOptions are the options of what a program asks. Only arguments that there are can be changed.
+func ProgramOptions(args bool) []Option {
+	out := []Option{{ID: "approve", Label: "Approve", Description: "The program goes on as shown.", Action: ActionApprove}}
+	if args {
+		out = append(out, Option{ID: "modify_args", Label: "Edit and approve", Description: "The program goes on with your arguments.",
+			Action: ActionModifyArgs, RequiresInput: true, InputPrompt: "The arguments, as a JSON object"})
+	}
+	return append(out, Option{ID: "reject", Label: "Reject", Description: "The program is told not to go on.", Action: ActionReject, InputPrompt: "Why"})
 }

@@ -82,6 +82,7 @@ const (
 	KindTool           Kind = "tool"            // the tool itself asks
 	KindResult         Kind = "result"          // the call has run, and its output waits to be released
 	KindStage          Kind = "stage"           // a workflow of agents asks whether to go on with an output
+	KindProgram        Kind = "program"         // a program that is no agent asks whether to go on
 )
 
 // Option is one of the answers a request offers.

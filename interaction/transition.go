@@ -88,6 +88,8 @@ func (i *Interaction) Expire(now time.Time) (*Outcome, bool) {
 func (r Request) timeoutAction() Action {
 	a := r.OnTimeout
 	switch {
+	case r.Kind == KindProgram:
+		return ActionReject
 	case a == ActionTerminate:
 		return a
 	case r.Kind == KindResult:

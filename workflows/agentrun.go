@@ -120,11 +120,17 @@ func (r *agentRun) run(ctx workflow.Context) (RunResult, error) {
 
 // begin starts what watches over the run, and its record. What is done with the context is cancelled by an abort.
 func (r *agentRun) begin(ctx workflow.Context) (work workflow.Context, cancel workflow.CancelFunc, err error) {
+	work, cancel = r.watch(ctx)
+	return work, cancel, r.start(work)
+}
+
+// watch starts what watches over the run.
+func (r *agentRun) watch(ctx workflow.Context) (work workflow.Context, cancel workflow.CancelFunc) {
 	work, cancel = workflow.WithCancel(ctx)
 	r.cancel = cancel
 	workflow.Go(ctx, r.watchDeadlines)
 	workflow.Go(ctx, r.watchRules)
-	return work, cancel, r.start(work)
+	return work, cancel
 }
 
 // fail ends the run in the record as well as in Temporal. A cancelled workflow and a stopped run are aborts.

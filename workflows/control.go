@@ -255,6 +255,8 @@ func (r *agentRun) checkText(m TextMessage) error {
 	switch {
 	case r.kind == PipelineName:
 		return &interaction.Error{Code: interaction.CodeWrongRun, Message: "this run is a workflow's, which reads no messages: send it to the run of the stage that is at work" + r.atWork()}
+	case r.kind == ApprovalName:
+		return &interaction.Error{Code: interaction.CodeWrongRun, Message: "this run is an approval, which reads no messages: answer its question, or cancel it"}
 	case r.ended != "" || r.st.Stop != nil:
 		return &interaction.Error{Code: interaction.CodeWrongRun, Message: "the run is ending: start a new run in this session"}
 	case len(r.st.Texts) >= keepTexts || size > keepTextBytes:

@@ -10,6 +10,7 @@ const (
 
 	AgentRunName = "AgentRun"
 	PipelineName = "Pipeline"
+	ApprovalName = "Approval"
 
 	MessageRespond = "respond" // update and signal
 	MessageControl = "control" // update and signal
@@ -25,6 +26,9 @@ func SessionWorkflowID(id interaction.SessionID) string { return "session-" + st
 
 // RunWorkflowID is the workflow id of a run that another run called.
 func RunWorkflowID(id interaction.RunID) string { return "run-" + string(id) }
+
+// ApprovalWorkflowID is the workflow id of an approval that a program asked for.
+func ApprovalWorkflowID(id interaction.RunID) string { return "approval-" + string(id) }
 
 // MaxWorkflowIDBytes bounds workflow ids; SQL visibility ends at 255.
 const MaxWorkflowIDBytes = 200

@@ -21,7 +21,7 @@ func (r *agentRun) watchRules(ctx workflow.Context) {
 		r.rulesChanged = false
 		in := activities.RecheckInput{RunID: r.in.RunID, AgentDigest: r.st.AgentDigest}
 		for _, g := range r.gates {
-			if g.it.Request.Kind == interaction.KindPermission {
+			if k := g.it.Request.Kind; k == interaction.KindPermission || k == interaction.KindProgram {
 				in.Interactions = append(in.Interactions, g.it.Request.ID)
 			}
 		}

@@ -113,6 +113,11 @@ func (r *agentRun) finishRecord(ctx workflow.Context, in activities.FinishRunInp
 	return workflow.ExecuteActivity(r.record(ctx, string(in.Status)), activities.FinishRunName, in).Get(ctx, nil)
 }
 
+func (r *agentRun) takeApproval(ctx workflow.Context, in activities.TakeApprovalInput) (res activities.TakeApprovalResult, err error) {
+	err = workflow.ExecuteActivity(r.record(ctx, fmt.Sprintf("step %d", in.Step)), activities.TakeApprovalName, in).Get(ctx, &res)
+	return res, err
+}
+
 func (r *agentRun) takeStage(ctx workflow.Context, step int) (res activities.TakeStageResult, err error) {
 	in := activities.TakeStageInput{RunID: r.in.RunID, AgentDigest: r.st.AgentDigest, Step: step}
 	err = workflow.ExecuteActivity(r.record(ctx, fmt.Sprintf("step %d", step)), activities.TakeStageName, in).Get(ctx, &res)

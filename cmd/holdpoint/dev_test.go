@@ -137,7 +137,7 @@ var documents = []struct {
 	after func(t *testing.T, m *machine, d *dev)
 }{
 	{"README.md", 3, afterTheReadme},
-	{"docs/cli.md", 8, nil},
+	{"docs/cli.md docs/approvals.md", 11, nil}, // one after the other
 	{"docs/agents.md", 2, nil},
 	{"docs/identities.md", 2, nil},
 }
@@ -172,13 +172,17 @@ var waits = regexp.MustCompile(`^(bin/)?holdpoint (respond|control|message|runs|
 // documentScript is a document's sh blocks as one script.
 func documentScript(t *testing.T, file, url string) (script string, blocks int) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(repository, filepath.FromSlash(file)))
-	if err != nil {
-		t.Fatal(err)
+	var parts []snippet
+	for name := range strings.FieldsSeq(file) {
+		data, err := os.ReadFile(filepath.Join(repository, filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, fenced(name, string(data))...)
 	}
 	var b strings.Builder
 	b.WriteString(prelude)
-	for _, s := range fenced(file, string(data)) {
+	for _, s := range parts {
 		if s.language != "sh" {
 			continue
 		}

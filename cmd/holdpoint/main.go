@@ -10,6 +10,7 @@
 //	holdpoint message RUN TEXT    say something to it
 //	holdpoint inbox [ID]          what waits for a person, or one of it whole
 //	holdpoint respond ID… ACTION  answer it
+//	holdpoint ask QUESTION        ask people whether a program may go on
 //	holdpoint completion SHELL    completion for bash, zsh, fish or powershell
 //	holdpoint version
 //

@@ -26,6 +26,7 @@ Exit codes:
   2    usage: the command line makes no sense
   3    of run and watch: the run failed
   4    of run and watch: the run was aborted by a person
+       (ask has codes of its own: see its help)
   130  interrupted; a run goes on`
 
 // newRoot builds the command tree. begun becomes true when a command line was understood and its command starts.
@@ -41,7 +42,7 @@ func newRoot(c *cli) (root *cobra.Command, begun *bool) {
 	root.SetOut(c.out)
 	root.SetErr(c.err)
 	root.AddCommand(runCommand(c), runsCommand(c), watchCommand(c), stepsCommand(c), controlCommand(c), messageCommand(c),
-		inboxCommand(c), respondCommand(c), rulesCommand(c), tokenCommand(c), auditCommand(c), configCommand(c), devCommand(c), workerCommand(c), apiCommand(c), replayCommand(c), codecCommand(c), versionCommand(c))
+		inboxCommand(c), respondCommand(c), askCommand(c), rulesCommand(c), tokenCommand(c), auditCommand(c), configCommand(c), devCommand(c), workerCommand(c), apiCommand(c), replayCommand(c), codecCommand(c), versionCommand(c))
 	group(root)
 	return root, begun
 }
@@ -52,7 +53,7 @@ var groups = []struct {
 	commands  []string
 }{
 	{"runs", "Runs:", []string{"run", "runs", "watch", "steps", "control", "message"}},
-	{"people", "What waits for people:", []string{"inbox", "respond"}},
+	{"people", "What waits for people:", []string{"inbox", "respond", "ask"}},
 	{"rules", "Rules and configuration:", []string{"rules", "config", "token", "audit"}},
 	{"serve", "Serving:", []string{"dev", "worker", "api", "codec", "replay"}},
 }

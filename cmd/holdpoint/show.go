@@ -84,6 +84,8 @@ func kindText(k interaction.Kind) string {
 		return ": the agent asks"
 	case interaction.KindResult:
 		return ": it has run, and the agent waits for its output"
+	case interaction.KindProgram:
+		return ": a program asks whether to go on"
 	default:
 		return ""
 	}

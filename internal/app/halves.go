@@ -79,11 +79,13 @@ func register(w worker.Worker, acts *activities.Activities, toolsOnly bool) {
 	}
 	w.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
 	w.RegisterWorkflowWithOptions(workflows.Pipeline, workflow.RegisterOptions{Name: workflows.PipelineName})
+	w.RegisterWorkflowWithOptions(workflows.Approval, workflow.RegisterOptions{Name: workflows.ApprovalName})
 	for name, fn := range map[string]any{activities.StartRunName: acts.StartRun, activities.CallModelName: acts.CallModel,
 		activities.ResolveCallName: acts.ResolveCall, activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record,
 		activities.RecheckName: acts.Recheck, activities.ResolveAgentName: acts.ResolveAgent,
 		activities.AwaitAgentName: acts.AwaitAgent, activities.TakeStageName: acts.TakeStage,
-		activities.EndBranchName: acts.EndBranch, activities.EndStageName: acts.EndStage} {
+		activities.EndBranchName: acts.EndBranch, activities.EndStageName: acts.EndStage,
+		activities.TakeApprovalName: acts.TakeApproval} {
 		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}
 }
@@ -122,7 +124,7 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 	if err != nil {
 		return err
 	}
-	handler, err := api.New(api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn, Permissions: a.permissions(), Secrets: a.bridgeSecrets(), Tokens: tokens{a.store},
+	handler, err := api.New(api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn, Permissions: a.permissions(), Secrets: a.bridgeSecrets(), Tokens: tokens{a.store}, Approvals: a.defs,
 		ValidateArgs: a.validateArgs, TaskQueue: a.o.TaskQueue, UpdateTimeout: a.o.UpdateTimeout, Loopback: auth.Loopback(a.o.Listen) && !front.BehindProxy,
 		BehindProxy: front.BehindProxy, CORSOrigins: front.CORSOrigins, RequestsPerMinute: front.RequestsPerMinute, FailuresPerMinute: front.FailuresPerMinute,
 		Guest: a.guest(dev, front), Version: a.o.Version, Log: a.log, Checks: a.storeChecks(), Metrics: a.telemetry.Handler()})
