@@ -12,8 +12,9 @@ PKG       ?= ./...
 PARALLEL  ?= $(shell n=$$(( 2 * $$(nproc 2>/dev/null || echo 2) )); echo $$(( n < 4 ? 4 : n )))
 FUZZTIME  ?= 10m
 CHAOS     ?= 3m
+TURNS     ?= 1000
 
-.PHONY: help build holdpoint temporal postgres ferretdb mcp browser screenshots run test lint lint-tools chaos bench fuzz install clean
+.PHONY: help build holdpoint temporal postgres ferretdb mcp browser screenshots run test lint lint-tools chaos long bench fuzz install clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +65,9 @@ screenshots: build browser ## draw the pictures of docs/images anew
 
 chaos: build postgres ## kill workers, bridges, PostgreSQL and Temporal at random for CHAOS (3m), then audit every effect
 	$(GO) test -timeout 30m -count 1 -v -run TestNothingIsLostInChaos ./internal/app -chaos $(CHAOS)
+
+long: build ## take one run through TURNS (1000) model calls, with answers and messages all the while
+	$(GO) test -timeout 90m -count 1 -v -run TestALongRunLosesNothing ./internal/app -turns $(TURNS)
 
 bench: ## run the benchmarks, and casbin and cedar-go on the same rules
 	$(GO) test -run '^$$' -bench . -benchmem $(PKG)

@@ -235,6 +235,28 @@ func TestLongContentIsScrolledThrough(t *testing.T) {
 	tb.holds(`!document.querySelector(".answer .primary").disabled`)
 }
 
+// TestALongCommandOnOneLineIsSeenBeforeItIsApproved has a command whose last part is what matters, on every page that can
+// approve it.
+func TestALongCommandOnOneLineIsSeenBeforeItIsApproved(t *testing.T) {
+	h, m := setup(t)
+	q := asks(t, h, m, strings.Repeat("echo harmless; ", 200)+"rm -rf build")
+	tb := open(t, h)
+	tb.looks(390, 600, false)
+	for _, page := range []string{"/inbox/" + string(q.ID), "/runs/" + string(q.RunID), "/chat/" + string(q.SessionID), "/inbox/review?do=approve&id=" + string(q.ID)} {
+		tb.goTo(page)
+		tb.holds(`[...document.querySelectorAll("[data-needs-seen]")].length > 0`)
+		const last = `(() => { const c = [...document.querySelectorAll(".code")].pop(), end = c.querySelector("[data-end]") || c.parentElement.querySelector("[data-end]");
+			return { whole: c.textContent.includes("rm -rf build"), end: !!end, locked: [...document.querySelectorAll("[data-needs-seen]")].every((b) => b.disabled) || !!end && end.getBoundingClientRect().bottom <= innerHeight } })()`
+		got := eval[map[string]bool](tb, last)
+		if !got["whole"] || !got["end"] || !got["locked"] {
+			t.Errorf("%s: %v", page, got)
+		}
+		eval[bool](tb, `(document.querySelectorAll("[data-end]").forEach((e) => e.scrollIntoView()), true)`)
+		tb.holds(`[...document.querySelectorAll("[data-needs-seen]")].some((b) => !b.disabled)`)
+	}
+	h.Answer(q.ID, map[string]any{"action": "reject"})
+}
+
 func TestEveryPage(t *testing.T) {
 	h, m := setup(t)
 	tb := open(t, h)

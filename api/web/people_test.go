@@ -7,6 +7,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,8 +140,17 @@ func TestAChatStreamsAndIsAnsweredWhereItAsks(t *testing.T) {
 	tb.click("form.stack .primary")
 	tb.holds(`location.pathname.startsWith("/chat/")`)
 	tb.shows("Hello there. I would like to run something.")
+	tb.holds(`document.querySelector(".gate-card .answer .primary")`)
+	const words = "sure, but first tell me the price"
+	tb.run("words", chromedp.SendKeys(chromedp.CSS("#text"), words)) // they approve nothing
+	tb.click(".compose .primary")
+	tb.holds(`document.querySelector("#text").value === ""`)
+	if waits := h.Pending(""); !slices.ContainsFunc(waits, func(r interaction.Request) bool { return strings.Contains(string(r.ToolArgs), "echo from the chat") }) {
+		t.Errorf("after words there waits %+v", waits)
+	}
 	tb.click(".gate-card .answer .primary")
 	tb.shows("Approved by")
+	tb.shows(words)
 	tb.shows("All done.")
 	tb.shows("Completed")
 	tb.run("write again", chromedp.SendKeys(chromedp.CSS("#text"), again))
