@@ -98,6 +98,12 @@ func TestSecretsThatAreRefusedAreNotRepeated(t *testing.T) {
 			t.Errorf("%.60s: %v, want %q", body, err, message)
 		}
 	}
+	line := secretQuestion()
+	line.Request.Type = interaction.TypeInput
+	_, err := line.Request.TakeSecrets(answers(t, `{"action":"provide_info","text":"hunter22\nhunter23"}`), func(string, interaction.SecretValue) (string, string, error) { return "r", "d", nil })
+	if err == nil || !strings.Contains(err.Error(), "must be one line") {
+		t.Errorf("two lines where one was asked for: %v", err)
+	}
 	failed := errors.New("no key")
 	if _, err := i.Request.TakeSecrets(answers(t, `{"text":"hunter22"}`), func(string, interaction.SecretValue) (string, string, error) {
 		return "", "", failed

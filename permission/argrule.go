@@ -163,7 +163,9 @@ func parseTextGlob(s string) (sequence, error) {
 	for i := 0; i < len(rs); i++ {
 		switch rs[i] {
 		case '*':
-			q = append(q, token{op: opDeep})
+			if n := len(q); n == 0 || q[n-1].op != opDeep {
+				q = append(q, token{op: opDeep})
+			}
 		case '?':
 			q = append(q, token{op: opOne})
 		case '\\':

@@ -80,9 +80,9 @@ func (p *part) becomes(run []string) bool {
 			q = append(q, token{op: opLit, r: wordSep})
 		}
 		if w.possible != nil {
-			q = append(q, w.possible...)
+			q = append(q, w.possible.inWord()...)
 		} else {
-			q = append(q, literal(w.text)...)
+			q = append(q, literal(joined(w.text))...)
 		}
 	}
 	// A word that is nothing but a substitution may vanish.

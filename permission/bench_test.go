@@ -123,7 +123,7 @@ func prepared(set *Set, c Call) (e *evaluation, match func()) {
 	e = set.evaluate(c)
 	s, p := e.results[0].subject, e.results[0].part
 	return e, func() {
-		e.results, e.hits = e.results[:0], e.hits[:0]
+		e.results, e.hits, e.viewOf = e.results[:0], e.hits[:0], nil
 		e.judge(s, p, "", "")
 	}
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // cmdPattern is a bash rule. It is matched against the words of one simple
-// command, joined by a mark that no text contains, so that a quoted blank
-// never passes for the end of a word.
+// command, joined by blanks; a mark that no text contains stands for a quoted
+// blank, so that it never passes for the end of a word.
 type cmdPattern struct {
 	alts []cmdAlt
 	// exact: no wildcard at all.
@@ -189,6 +189,8 @@ func cmdTokens(pieces []cmdPiece, wide bool) sequence {
 			}
 		case p.is('?') && wide:
 			q = append(q, token{op: opOne})
+		case p.r == wordSep && !p.word:
+			q = append(q, token{op: opLit, r: wordBlank, quoted: p.inside})
 		default:
 			q = append(q, token{op: opLit, r: p.r, quoted: p.inside})
 		}
@@ -287,7 +289,7 @@ func isAssign(s string) bool {
 
 // permits reports whether an allow covers the command's words, assignments
 // included: those must be spelled by the rule.
-func (p *cmdPattern) permits(s saying) bool {
+func (p *cmdPattern) permits(s *saying) bool {
 	for i := range p.alts {
 		a := &p.alts[i]
 		if a.literal && s.expands {
@@ -304,12 +306,14 @@ func (p *cmdPattern) permits(s saying) bool {
 // saying is a command as allows are matched against it.
 type saying struct {
 	text    string
+	hash    uint64 // of the text
 	assigns int
 	expands bool
 }
 
 func (c command) saying() saying {
-	return saying{text: c.subject(true), assigns: len(c.assigns),
+	text := c.subject(true)
+	return saying{text: text, hash: hashOf(text), assigns: len(c.assigns),
 		expands: slices.ContainsFunc(c.words, func(w word) bool { return w.glob || w.tilde })}
 }
 
@@ -330,24 +334,17 @@ func (p *cmdPattern) named() bool {
 	return !slices.ContainsFunc(p.alts, func(a cmdAlt) bool { return a.base.head == "" })
 }
 
-// forbids matches for deny and ask: assignments are looked past, the program
-// counts by its base name in any case.
-func (p *cmdPattern) forbids(c command, w *work) answer { return p.relate(c, nil, false, w) }
-
-// forbidsHeard is forbids for a command that was spelled out already.
-func (p *cmdPattern) forbidsHeard(c command, h *heard, w *work) answer {
-	return p.relate(c, h, false, w)
-}
-
-// forbidsTail is forbids for a tail of a command that was looked at already: a
+// forbidsTail is relate for a tail of a command that was looked at already: a
 // pattern that begins with * would have matched the whole.
 func (p *cmdPattern) forbidsTail(c command, w *work) answer { return p.relate(c, nil, true, w) }
 
+// relate matches for deny and ask: assignments are looked past, the program
+// counts by its base name in any case. The command may be spelled out already.
 func (p *cmdPattern) relate(c command, h *heard, tail bool, w *work) answer {
 	if len(c.words) == 0 {
 		return truth(len(c.assigns) > 0 && p.spells(c))
 	}
-	name, looked := c.name(), false
+	name, looked := joined(c.name()), false
 	found := no
 	for i := range p.alts {
 		a := &p.alts[i]

@@ -99,8 +99,9 @@ func (e *evaluation) suspected(s *script) {
 		tails = append(tails, one.tails...)
 	}
 	for _, c := range tails {
-		for _, r := range e.set.restricts[:e.set.denies] {
-			if r.cmd != nil && r.tool.forbids(e.call.Tool) && e.inScope(r) && r.where == nil && r.cmd.forbidsTail(c, e.places.work) == yes {
+		for i := range e.set.restricts[:e.set.denies] {
+			r := &e.set.restricts[i]
+			if r.has(asCmd) && r.kin.tool.forbids(&e.call.Tool) && e.inScope(r) && r.where() == nil && r.cmdForbidsTail(c, e.places.work) == yes {
 				e.refuse(r, &part{kind: partCommand, text: shortened(c.show()), cmd: c})
 				return
 			}
@@ -112,8 +113,9 @@ func (e *evaluation) suspected(s *script) {
 // else.
 func (e *evaluation) denied(p *part) bool {
 	sub := e.subjectOf(p)
-	for _, i := range e.restricting(e.set.about(sub.by()), sub) {
-		if r := e.set.restricts[i]; r.rule.Effect == Deny && e.forbids(sub, r) == yes {
+	v := e.about(sub.by())
+	for _, i := range e.restricting(v, sub) {
+		if r := &e.set.restricts[i]; int(i) < e.set.denies && e.forbids(sub, r, v.owns(r)) == yes {
 			e.refuse(r, p)
 			return true
 		}

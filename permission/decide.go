@@ -23,6 +23,9 @@ type evaluation struct {
 	// hits are the denies and asks that matched, of all outcomes; allowed and restricted are room for what is looked up.
 	hits                []*compiled
 	allowed, restricted []int32
+	// view is what of the set concerns a tool, the last that was looked at.
+	viewOf *Tool
+	view   *view
 }
 
 // outcome is the decision on one part.
@@ -31,7 +34,7 @@ type outcome struct {
 	text    string
 	reason  string
 	rule    *compiled
-	source  Source
+	layer   Layer       // where no rule decided
 	matched []*compiled // every deny or ask that matched
 	// final: no grant could change it.
 	final bool
@@ -61,12 +64,12 @@ func (s *Set) Decide(c Call) (d Decision) {
 
 func (s *Set) evaluate(c Call) *evaluation {
 	e := &evaluation{set: s, call: c, places: newPlaces(c), args: decodeArgs(c.Args)}
-	if fault := c.Tool.fault(); fault != "" {
+	if fault := e.call.Tool.fault(); fault != "" {
 		e.fault(fault)
 	}
 	e.safely(e.checkFields)
-	for _, b := range s.broken {
-		if b.concerns(c.Tool) {
+	for i := range s.broken {
+		if b := &s.broken[i]; b.concerns(&e.call.Tool) {
 			e.fault(fmt.Sprintf("the %s rule %q cannot be read and might forbid this", b.rule.Effect, b.rule.Pattern))
 			break
 		}
@@ -191,7 +194,7 @@ func (e *evaluation) urls() {
 			e.private = e.private || t.private
 			s := urlSubject{&e.call.Tool, t}
 			if t.private && !e.call.Ran && !e.namesPrivate(t) {
-				e.results = append(e.results, outcome{effect: Deny, text: v, subject: s, source: Source{Layer: LayerProtected},
+				e.results = append(e.results, outcome{effect: Deny, text: v, subject: s, layer: LayerProtected,
 					reason: "the host is this machine or a private network, and no rule names it"})
 			}
 			e.judge(s, nil, t.fault, v)
@@ -220,8 +223,14 @@ func (e *evaluation) headers() string {
 }
 
 func (e *evaluation) namesPrivate(t webTarget) bool {
-	for _, r := range slices.Concat(e.set.allows, e.set.restricts[e.set.denies:]) {
-		if r.url != nil && e.inScope(r) && r.url.names(t) && (r.tool.permits(e.call.Tool) || r.rule.Effect == Ask && r.tool.forbids(e.call.Tool)) {
+	names := func(r *compiled) bool { return r.has(asURL) && e.inScope(r) && r.url().names(t) }
+	for i := range e.set.allows {
+		if r := &e.set.allows[i]; names(r) && r.kin.tool.permits(&e.call.Tool) {
+			return true
+		}
+	}
+	for i := range e.set.restricts[e.set.denies:] {
+		if r := &e.set.restricts[e.set.denies+i]; names(r) && r.kin.tool.forbids(&e.call.Tool) {
 			return true
 		}
 	}
@@ -240,18 +249,26 @@ func (e *evaluation) others() {
 	e.judge(s, nil, fault, e.res)
 }
 
+// about is [Set.about], for the tool of one part after the other.
+func (e *evaluation) about(t *Tool) *view {
+	if e.viewOf != t {
+		e.viewOf, e.view = t, e.set.about(t)
+	}
+	return e.view
+}
+
 // judge decides on one subject and records the outcome.
 func (e *evaluation) judge(s subject, p *part, fault, text string) {
-	e.results = append(e.results, outcome{effect: Ask, text: text, subject: s, part: p, source: Source{Layer: LayerDefault}})
+	e.results = append(e.results, outcome{effect: Ask, text: text, subject: s, part: p, layer: LayerDefault})
 	o := &e.results[len(e.results)-1]
-	v := e.set.about(s.by())
+	v := e.about(s.by())
 	first, denies, doubted := len(e.hits), 0, -1
 	for _, i := range e.restricting(v, s) {
-		r := e.set.restricts[i]
-		switch e.forbids(s, r) {
+		r := &e.set.restricts[i]
+		switch e.forbids(s, r, v.owns(r)) {
 		case yes:
 			e.hits = append(e.hits, r)
-			if r.rule.Effect == Deny {
+			if int(i) < e.set.denies {
 				denies++
 			}
 		case maybe:
@@ -269,15 +286,23 @@ func (e *evaluation) judge(s subject, p *part, fault, text string) {
 	case fault != "":
 		o.matched, o.final, o.reason = hits, true, fault
 	case doubted >= 0:
-		r := e.set.restricts[doubted].rule
+		r := e.set.restricts[doubted].rule()
 		o.matched, o.final, o.reason = hits, true, fmt.Sprintf("it may be what the %s rule %s is about", r.Effect, r.Pattern)
 	default:
 		e.weigh(v, o, hits)
 	}
 }
 
+// source is where the rule was written that decided, or the layer that did.
+func (o *outcome) source() Source {
+	if o.rule == nil {
+		return Source{Layer: o.layer}
+	}
+	return o.rule.rule().Source
+}
+
 func (o *outcome) decide(effect Effect, r *compiled, reason string) {
-	o.effect, o.rule, o.reason, o.source = effect, r, reason, r.rule.Source
+	o.effect, o.rule, o.reason = effect, r, reason
 }
 
 // weigh decides where no deny and no doubt stands in the way.
@@ -286,12 +311,12 @@ func (e *evaluation) weigh(v *view, o *outcome, asks []*compiled) {
 	if len(asks) > 0 {
 		narrowest := GrantUser
 		for _, r := range asks {
-			if r.rule.Approval.MaxGrant.rank() < narrowest.rank() {
-				narrowest = r.rule.Approval.MaxGrant
+			if given := r.kin.scope.Approval.MaxGrant; given.rank() < narrowest.rank() {
+				narrowest = given
 			}
 		}
 		if grant := e.grant(near, o.subject, narrowest, asks); grant != nil {
-			o.decide(Allow, grant, "a stored grant satisfies the ask rule "+asks[0].rule.Pattern)
+			o.decide(Allow, grant, "a stored grant satisfies the ask rule "+asks[0].rule().Pattern)
 			return
 		}
 		o.decide(Ask, asks[0], "an ask rule matches")
@@ -303,7 +328,7 @@ func (e *evaluation) weigh(v *view, o *outcome, asks []*compiled) {
 		return
 	}
 	for _, i := range near {
-		if r := e.set.allows[i]; !r.rule.Source.Layer.stored() && e.permits(o.subject, r) {
+		if r := &e.set.allows[i]; !r.stored() && e.permits(o.subject, r) {
 			o.decide(Allow, r, "an allow rule matches")
 			return
 		}
@@ -315,11 +340,11 @@ func (e *evaluation) weigh(v *view, o *outcome, asks []*compiled) {
 // could have approved every ask.
 func (e *evaluation) grant(near []int32, s subject, widest GrantScope, asks []*compiled) *compiled {
 	for _, i := range near {
-		r := e.set.allows[i]
-		if !r.rule.Source.Layer.stored() || widest.rank() == 0 || widest.rank() == 1 && r.rule.SessionID == "" {
+		r := &e.set.allows[i]
+		if !r.stored() || widest.rank() == 0 || widest.rank() == 1 && r.kin.scope.SessionID == "" {
 			continue
 		}
-		enough := !slices.ContainsFunc(asks, func(a *compiled) bool { return !r.rule.meets(a.rule.Approval) })
+		enough := !slices.ContainsFunc(asks, func(a *compiled) bool { return !r.kin.scope.meets(&a.kin.scope.Approval) })
 		if enough && e.permits(s, r) {
 			return r
 		}

@@ -30,13 +30,13 @@ func TestUnknownClosedValuesAreTheNarrowOnes(t *testing.T) {
 	if GrantScope("x").rank() != 0 || Risk("x").rank() != 0 || RiskLow.rank() >= RiskMedium.rank() || RiskHigh.rank() >= RiskCritical.rank() {
 		t.Error("ranks")
 	}
-	if (&compiled{}).read(99, "x") == nil || (constraint{op: "?"}).compare(0) {
+	if (&form{}).read(Deny, 99, "x") == nil || (constraint{op: "?"}).compare(0) {
 		t.Error("an unknown kind was read")
 	}
 	if (token{op: 99}).accepts('a', 0) || (sequence{{op: 99}}).skips(0) != -1 {
 		t.Error("an unknown token matches")
 	}
-	if sentence("") != "" || len(trimMark(nil)) != 0 || baseName("") != "" {
+	if sentence("") != "" || len(trimMark(nil)) != 0 || baseName("") != "" || (command{}).name() != "" {
 		t.Error("nothing became something")
 	}
 }

@@ -30,6 +30,9 @@ func (w *walker) finish(p *part, dirs cwd) {
 	}
 	if w.watch {
 		p.touches = w.touched(c, dirs)
+		for i := 1; i < len(p.touches); i++ { // most are read and written
+			p.touches[i].again = p.touches[i].target.sameAs(&p.touches[i-1].target)
+		}
 	}
 }
 

@@ -14,10 +14,12 @@ import (
 // same automaton answers "could these two patterns meet?", which is what a
 // shell glob against a denied path needs.
 
-// Two noncharacters carry what text can't: where one shell word ends, and that
-// a piece of a word is only known at run time. Both are refused in input.
+// Words are joined by a blank. Two noncharacters carry what text can't: a blank
+// that is part of a word, and that a piece of a word is only known at run time.
+// Both are refused in input.
 const (
-	wordSep    = '\U0010FFFE'
+	wordSep    = ' '
+	wordBlank  = '\U0010FFFE'
 	opaqueMark = '\U0010FFFF'
 )
 

@@ -55,7 +55,7 @@ func (s *script) guesses(args []word, dirs cwd) []touch {
 		if i == maxGuesses || strings.HasPrefix(foldString(a.text), "file:") && strings.ContainsAny(a.text, "{[") {
 			// Too many to look at, or a URL that curl multiplies.
 			any := target{shown: "…", glob: sequence{{op: opDeep}}, loose: true}
-			return append(out, touch{false, any}, touch{true, any})
+			return append(out, touch{target: any}, touch{write: true, target: any})
 		}
 		s.places.work.spend(len(a.text) / 8)
 		for _, text := range fileNames(a.text) {

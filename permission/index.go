@@ -1,7 +1,8 @@
 package permission
 
 import (
-	"maps"
+	"math/bits"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,19 +20,24 @@ const maxViews = 256
 type index struct {
 	mu    sync.Mutex // taken by those who add a view
 	kept  int
-	views atomic.Pointer[map[string]*view] // replaced, never changed
+	views atomic.Pointer[views] // replaced, never changed
+	once  sync.Once
+	files fileView
 }
 
 // view is what of a set concerns one tool.
 type view struct {
+	name   string
+	hash   uint64 // of the name
 	server string
 	kind   Kind
-	next   *view // of another server or kind
+	// own has a bit for each of the set's tools that denies and asks name, where they are about this tool.
+	own []uint64
 	// allows are found by the words of a command, the origin of a URL, or the arguments.
-	allows     keys
-	allowPaths pathKeys
+	allows     *keys
+	allowPaths *pathKeys
 	// restricts are found likewise, commands by their words with the program's base name, all in folded case.
-	restricts keys
+	restricts *keys
 	// names are the restricts of commands by the program's base name, and vague those of any program: what matters
 	// where not all of the words are known.
 	names table
@@ -39,47 +45,101 @@ type view struct {
 	// tails are those of vague that may be about the end of a command, see [cmdPattern.forbidsTail].
 	tails []int32
 	// paths are the restricts about files: the tool's own, and those that reach into it.
-	paths pathKeys
+	paths *pathKeys
 	files []int32
 	// every restrict of the tool and about files.
 	every []int32
 }
 
+// fileView is what of a set is about files, whatever the tool.
+type fileView struct {
+	paths *pathKeys
+	rules []int32
+}
+
+// aboutFiles returns the denies and asks about files, which reach into commands.
+func (s *Set) aboutFiles() *fileView {
+	s.index.once.Do(func() {
+		var paths pathKeysMaker
+		for i := range s.restricts {
+			if r := &s.restricts[i]; r.kin.tool.reads || r.kin.tool.writes {
+				s.index.files.rules = append(s.index.files.rules, int32(i))
+				paths.addFolded(int32(i), r)
+			}
+		}
+		s.index.files.paths = paths.keys()
+	})
+	return &s.index.files
+}
+
+// views finds views by the hash of the tool's name. Its size is a power of two, larger than the number of views.
+type views []*view
+
+func (v views) find(h uint64, t *Tool) *view {
+	for i := v.place(h); v[i] != nil; i = (i + 1) & (len(v) - 1) {
+		if o := v[i]; o.hash == h && o.kind == t.Kind && o.name == t.Name && o.server == t.Server {
+			return o
+		}
+	}
+	return nil
+}
+
+func (v views) place(h uint64) int { return int(h>>1) & (len(v) - 1) }
+
+// with is a copy with one more.
+func (v views) with(more *view, n int) views {
+	out := make(views, 1<<bits.Len(uint(2*n)))
+	for _, o := range append(slices.Clone(v), more) {
+		if o == nil {
+			continue
+		}
+		i := out.place(o.hash)
+		for out[i] != nil {
+			i = (i + 1) & (len(out) - 1)
+		}
+		out[i] = o
+	}
+	return out
+}
+
 // about returns what concerns a tool.
 func (s *Set) about(t *Tool) *view {
-	views := s.index.views.Load()
-	if views != nil {
-		for v := (*views)[t.Name]; v != nil; v = v.next {
-			if v.kind == t.Kind && v.server == t.Server {
-				return v
-			}
+	h := hashOf(t.Name)
+	kept := s.index.views.Load()
+	if kept != nil {
+		if v := kept.find(h, t); v != nil {
+			return v
 		}
 	}
 	v := s.pick(t)
+	v.name, v.hash = strings.Clone(t.Name), h
 	s.index.mu.Lock()
 	defer s.index.mu.Unlock()
 	if s.index.kept >= maxViews {
 		return v
 	}
-	more := map[string]*view{}
-	if views = s.index.views.Load(); views != nil {
-		maps.Copy(more, *views)
+	if kept = s.index.views.Load(); kept == nil {
+		kept = &views{}
 	}
 	s.index.kept++
-	v.next = more[t.Name]
-	more[t.Name] = v
+	more := kept.with(v, s.index.kept)
 	s.index.views.Store(&more)
 	return v
 }
 
 func (s *Set) pick(t *Tool) *view {
-	v := &view{server: t.Server, kind: t.Kind}
+	v := &view{server: t.Server, kind: t.Kind, own: s.owned(t)}
 	v.pickRestricts(s, t)
+	permits := make([]bool, len(s.tools))
+	for i, p := range s.tools {
+		permits[i] = p.permits(t)
+	}
 	var m keysMaker
 	var paths pathKeysMaker
-	for i, r := range s.allows {
+	for i := range s.allows {
+		r := &s.allows[i]
 		switch {
-		case !r.tool.permits(*t):
+		case !permits[r.kin.tool.number]:
 		case t.Kind == KindRead || t.Kind == KindWrite:
 			paths.add(int32(i), r)
 		default:
@@ -90,25 +150,52 @@ func (s *Set) pick(t *Tool) *view {
 	return v
 }
 
+// owned finds the tools of rules that a deny or ask would be about a tool by.
+func (s *Set) owned(t *Tool) []uint64 {
+	own := make([]uint64, (len(s.tools)+63)/64)
+	for i, p := range s.tools {
+		if p.forbids(t) {
+			own[i/64] |= 1 << (i % 64)
+		}
+	}
+	return own
+}
+
+// owns reports whether a deny or ask is about the tool itself.
+func (v *view) owns(r *compiled) bool {
+	n := r.kin.tool.number
+	return v.own[n/64]&(1<<(n%64)) != 0
+}
+
 // permitKeys are the texts by which an allow is found for a kind of call; none where it must always be tried.
 func (c *compiled) permitKeys(kind Kind) (out []keyed) {
 	switch {
-	case c.bare:
-	case kind == KindCommand && c.cmd != nil:
-		for i, a := range c.cmd.alts {
+	case c.bare():
+	case kind == KindCommand && c.has(plainCmd):
+		q := c.plainCmd()
+		k := q.key()
+		if c.has(prefixCmd) {
+			k = k.openEnded()
+		}
+		out = append(out, k)
+	case kind == KindCommand && c.has(asCmd):
+		p := c.cmd()
+		for i, a := range p.alts {
 			switch {
-			case !c.cmd.prefix:
+			case !p.prefix:
 				out = append(out, a.seq.key())
 			case i%3 == 0: // the two others go on after it
 				out = append(out, a.seq.key().openEnded())
 			}
 		}
-	case kind == KindURL && c.url != nil:
-		if origin, ok := c.url.origin(); ok {
+	case kind == KindURL && c.has(asURL):
+		if origin, ok := c.url().origin(); ok {
 			out = append(out, keyed{keyedWhole, origin})
 		}
-	case kind != KindCommand && kind != KindURL && c.args != nil && c.args.constraints == nil:
-		out = append(out, c.args.narrow.key())
+	case kind != KindCommand && kind != KindURL && c.has(asArgs):
+		if p := c.args(); p.constraints == nil {
+			out = append(out, p.narrow.key())
+		}
 	}
 	return out
 }
@@ -137,16 +224,16 @@ func (p *urlPattern) origin() (string, bool) {
 
 // allowing are the numbers of the allows that could cover a subject, in the order of the set.
 func (e *evaluation) allowing(v *view, s subject) []int32 {
-	found := append(e.allowed[:0], v.allows.rest...)
+	found := v.allows.always(e.allowed[:0])
 	switch s := s.(type) {
 	case commandSubject:
 		for p := s.part; p != nil; p = p.parent { // an exact rule may spell what is around the command
 			for i := range p.sayings() {
-				found = v.allows.find(p.said[i].text, found)
+				found = v.allows.findHashed(p.said[i].text, p.said[i].hash, found)
 			}
 		}
 	case pathSubject:
-		found = v.allowPaths.find(s.target, s.places, found)
+		found = v.allowPaths.find(&s.target, s.places, found)
 	case urlSubject:
 		found = v.allows.find(s.target.host, found)
 	case argsSubject:

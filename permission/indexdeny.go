@@ -1,6 +1,9 @@
 package permission
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // pickRestricts picks the denies and asks for a tool.
 func (v *view) pickRestricts(s *Set, t *Tool) {
@@ -8,44 +11,49 @@ func (v *view) pickRestricts(s *Set, t *Tool) {
 	var names []slot
 	var paths pathKeysMaker
 	files := t.Kind == KindCommand || t.Kind == KindRead || t.Kind == KindWrite
-	for n, r := range s.restricts {
-		i := int32(n)
-		own, reaches := r.tool.forbids(*t), files && (r.tool.forbids(readTool) || r.tool.forbids(writeTool))
+	for n := range s.restricts {
+		r, i := &s.restricts[n], int32(n)
+		own, reaches := v.owns(r), files && (r.kin.tool.reads || r.kin.tool.writes)
 		if own || reaches {
 			v.every = append(v.every, i)
 		}
-		if reaches {
-			v.files = append(v.files, i)
-		}
-		if reaches || own && files && t.Kind != KindCommand {
+		if files && t.Kind != KindCommand && (own || reaches) {
 			paths.addFolded(i, r)
 		}
 		switch {
 		case t.Kind == KindRead || t.Kind == KindWrite:
 		case !own:
-		case t.Kind == KindCommand && !r.bare && r.cmd != nil:
-			ks := r.cmd.forbidKeys()
+		case t.Kind == KindCommand && r.has(asCmd):
+			p := r.cmd()
+			ks := p.forbidKeys()
 			m.add(i, ks...)
-			if len(ks) > 0 {
-				names = v.addNames(names, i, r.cmd)
+			if len(ks) > 0 && i < maxKeyed {
+				names = v.addNames(names, i, p)
 			}
 		default:
 			m.add(i, r.forbidKeys(t.Kind)...)
 		}
 	}
+	v.every = slices.Clone(v.every)
 	v.restricts, v.names, v.paths = m.keys(), newTable(names), paths.keys()
+	if t.Kind == KindCommand {
+		about := s.aboutFiles()
+		v.paths, v.files = about.paths, about.rules
+	}
 }
 
 // forbidKeys is permitKeys for a deny or ask that is not about commands.
 func (c *compiled) forbidKeys(kind Kind) (out []keyed) {
 	switch {
-	case c.bare:
-	case kind == KindURL && c.url != nil:
-		if origin, ok := c.url.origin(); ok {
+	case c.bare():
+	case kind == KindURL && c.has(asURL):
+		if origin, ok := c.url().origin(); ok {
 			out = append(out, keyed{keyedWhole, origin})
 		}
-	case kind != KindCommand && kind != KindURL && c.args != nil && c.args.constraints == nil:
-		out = append(out, c.args.glob.key())
+	case kind != KindCommand && kind != KindURL && c.has(asArgs):
+		if p := c.args(); p.constraints == nil {
+			out = append(out, p.glob.key())
+		}
 	}
 	return out
 }
@@ -91,14 +99,14 @@ func (v *view) addNames(names []slot, rule int32, p *cmdPattern) []slot {
 			}
 			continue
 		}
-		names = append(names, slot{hashOf(a.first), rule + 1})
+		names = append(names, slot{hashOf(a.first), rule})
 	}
 	return names
 }
 
 // restricting are the numbers of the denies and asks that could be about a subject, in the order of the set.
 func (e *evaluation) restricting(v *view, s subject) []int32 {
-	found := append(e.restricted[:0], v.restricts.rest...)
+	found := v.restricts.always(e.restricted[:0])
 	switch s := s.(type) {
 	case commandSubject:
 		found = v.restrictingPart(s.part, s.places, found)
@@ -119,8 +127,8 @@ func (e *evaluation) restricting(v *view, s subject) []int32 {
 
 func (v *view) restrictingPart(p *part, at *places, found []int32) []int32 {
 	for i := range p.touches {
-		if i > 0 && p.touches[i].target.sameAs(&p.touches[i-1].target) {
-			continue // written as well as read
+		if p.touches[i].again {
+			continue
 		}
 		near, ok := v.paths.findFolded(&p.touches[i].target, at, found)
 		if found = near; !ok {
@@ -128,25 +136,25 @@ func (v *view) restrictingPart(p *part, at *places, found []int32) []int32 {
 			break
 		}
 	}
-	if len(v.names.slots)+len(v.vague) == 0 {
+	if len(v.names)+len(v.vague) == 0 {
 		return found
 	}
 	if !p.cmd.opens() || len(p.forms) > 0 && !p.forms[0].opens() {
 		return append(found, v.every...)
 	}
 	if heard := p.heardAs(); heard.sure {
-		found = v.restricts.find(heard.folded, found)
+		found = v.restricts.findHashed(heard.folded, heard.hash, found)
 	} else {
 		found = v.byName(heard.name, found)
 	}
 	for _, c := range p.forms {
-		found = v.byName(c.name(), found)
+		found = v.byName(joined(c.name()), found)
 	}
 	for _, c := range p.inner {
 		if !c.opens() {
 			return append(found, v.every...)
 		}
-		found = v.names.find(hashOf(c.name()), append(found, v.tails...))
+		found = v.names.find(hashOf(joined(c.name())), append(found, v.tails...))
 	}
 	return found
 }
@@ -164,7 +172,9 @@ type heard struct {
 	name         string
 	plain, based string
 	folded       string // based, in a part
+	hash         uint64 // of folded
 	sure         bool
+	declares     bool // the program changes the shell
 }
 
 // heardAs is the part's command. The part must not change any more.
@@ -172,6 +182,8 @@ func (p *part) heardAs() *heard {
 	if p.heard == nil {
 		p.heard = p.cmd.heard()
 		p.heard.folded = foldString(p.heard.based)
+		p.heard.declares = declares[p.heard.name]
+		p.heard.hash = hashOf(p.heard.folded)
 	}
 	return p.heard
 }
@@ -180,5 +192,5 @@ func (c command) heard() *heard {
 	if len(c.words) == 0 {
 		return &heard{}
 	}
-	return &heard{name: c.name(), plain: c.subject(false), based: c.baseSubject(), sure: c.sure()}
+	return &heard{name: joined(c.name()), plain: c.subject(false), based: c.baseSubject(), sure: c.sure()}
 }

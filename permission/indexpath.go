@@ -1,10 +1,14 @@
 package permission
 
-import "path"
+import (
+	"path"
+	"slices"
+	"strings"
+)
 
 // pathKeys find the rules that could match a path, by what their globs are relative to.
 type pathKeys struct {
-	below [baseRoot + 1]keys
+	below []keysBelow
 	// rest are the rules that are always tried.
 	rest []int32
 	// leads are the directories that denies and asks name. One that is a link counts for what it points to as well,
@@ -12,80 +16,87 @@ type pathKeys struct {
 	leads []lead
 }
 
+// keysBelow are keys of what comes below a base.
+type keysBelow struct {
+	base pathBase
+	*keys
+	// first has a bit for each byte that a text begins with which has a key.
+	first [4]uint64
+}
+
+// near reports whether the text may have a key.
+func (k *keysBelow) near(text string) bool {
+	return text == "" || len(k.sizes) > k.heads || k.first[text[0]/64]&(1<<(text[0]%64)) != 0
+}
+
+// lead is the directory that a rule names.
 type lead struct {
-	base  pathBase
-	dir   string
-	rules []int32
+	dir  string
+	rule int32
+	base pathBase
 }
 
 type pathKeysMaker struct {
 	below [baseRoot + 1]keysMaker
 	rest  []int32
 	leads []lead
-	known map[lead0]int
-}
-
-// lead0 is what leads are told apart by.
-type lead0 struct {
-	base pathBase
-	dir  string
 }
 
 // add keys an allow by its globs as they are written.
 func (m *pathKeysMaker) add(i int32, r *compiled) {
-	if r.bare || r.path == nil || r.path.climbs() {
+	p := r.path()
+	if p == nil || p.climbs() {
 		m.rest = append(m.rest, i)
 		return
 	}
-	for _, g := range r.path.globs {
+	for _, g := range p.globs {
 		m.below[g.base].add(i, g.seq.key())
 	}
 }
 
 // addFolded keys a deny or ask, in folded case.
 func (m *pathKeysMaker) addFolded(i int32, r *compiled) {
-	if r.bare || r.path == nil || r.path.climbs() {
+	p := r.path()
+	if p == nil || p.climbs() {
 		m.rest = append(m.rest, i)
 		return
 	}
-	for _, g := range r.path.globs {
+	for _, g := range p.globs {
 		m.below[g.base].add(i, g.fold.key())
-		if g.lead == "" {
-			continue
+		if l := (lead{strings.TrimSuffix(g.lead, "/"), i, g.base}); l.dir != "" && !slices.Contains(m.leads[max(0, len(m.leads)-1):], l) {
+			m.leads = append(m.leads, l) // a tree and the directory above it have the same
 		}
-		key := lead0{g.base, g.lead}
-		n, ok := m.known[key]
-		if !ok {
-			if m.known == nil {
-				m.known = map[lead0]int{}
-			}
-			n = len(m.leads)
-			m.known[key], m.leads = n, append(m.leads, lead{base: g.base, dir: g.lead})
-		}
-		m.leads[n].rules = append(m.leads[n].rules, i)
 	}
 }
 
-func (m *pathKeysMaker) keys() pathKeys {
-	k := pathKeys{rest: m.rest, leads: m.leads}
+// keys are what was collected, nil if that is nothing.
+func (m *pathKeysMaker) keys() *pathKeys {
+	k := &pathKeys{rest: slices.Clone(m.rest), leads: slices.Clone(m.leads)}
 	for base := range m.below {
-		k.below[base] = m.below[base].keys()
+		if b := (keysBelow{pathBase(base), m.below[base].keys(), m.below[base].first}); b.keys != nil {
+			k.below = append(k.below, b)
+		}
+	}
+	if len(k.below)+len(k.rest)+len(k.leads) == 0 {
+		return nil
 	}
 	return k
 }
 
 // find appends the allows that could cover a path. It goes by the cleaned path: that must match, whatever the
 // resolved one does.
-func (k *pathKeys) find(t target, p *places, found []int32) []int32 {
+func (k *pathKeys) find(t *target, p *places, found []int32) []int32 {
+	if k == nil {
+		return found
+	}
 	found = append(found, k.rest...)
 	file := nfc(t.clean)
-	for base := range k.below {
-		if b := &k.below[base]; !b.empty() {
-			found = append(found, b.rest...)
-			for _, root := range p.rootsOf(pathBase(base)) {
-				if rest, ok := below(nfc(root), file); ok {
-					found = b.find(rest, found)
-				}
+	for i := range k.below {
+		b := &k.below[i]
+		found = append(found, b.rest...)
+		for _, root := range p.rootsOf(b.base) {
+			if rest, ok := below(nfc(root), file); ok {
+				found = b.find(rest, found)
 			}
 		}
 	}
@@ -97,20 +108,20 @@ func (k *pathKeys) findFolded(t *target, p *places, found []int32) (_ []int32, o
 	if t.glob != nil || t.spread || t.unsure {
 		return found, false
 	}
+	if k == nil {
+		return found, true
+	}
 	found = append(found, k.rest...)
 	if t.clean == "" {
 		return found, true
 	}
 	files := t.folded()
-	for base := range k.below {
-		b := &k.below[base]
-		if b.empty() {
-			continue
-		}
+	for i := range k.below {
+		b := &k.below[i]
 		found = append(found, b.rest...)
-		for _, root := range p.lowRootsOf(pathBase(base)) {
+		for _, root := range p.lowRootsOf(b.base) {
 			for _, file := range files {
-				if rest, ok := below(root, file); ok {
+				if rest, ok := below(root, file); ok && b.near(rest) {
 					found = b.find(rest, found)
 				}
 			}
@@ -133,7 +144,7 @@ func (k *pathKeys) findLinks(p *places, found []int32) []int32 {
 		for _, root := range p.rootsOf(l.base) {
 			dir := path.Join(root, l.dir)
 			if real, err := p.follow(dir); err == nil && real != dir {
-				found = append(found, l.rules...)
+				found = append(found, l.rule)
 				break
 			}
 		}

@@ -15,7 +15,7 @@ type places struct {
 	workspace, home string
 	resolve         func(string) (string, error)
 	known           map[string]resolved
-	spelled         map[*pathPattern][]spelling
+	spelled         map[*compiled][]spelling
 	work            *work // counted
 	counted         work
 	// bases are the roots, once they are known.
@@ -85,7 +85,7 @@ func (p *places) roots(b pathBase) []string {
 }
 
 // starts gives the directories a glob is relative to.
-func (p *places) starts(g pathGlob) []string {
+func (p *places) starts(g *pathGlob) []string {
 	out := p.rootsOf(g.base)
 	if g.up == 0 {
 		return out
@@ -194,183 +194,6 @@ func below(dir, file string) (string, bool) {
 		return file, false
 	}
 	return file[len(dir)+1:], true
-}
-
-// permits answers for allow: the cleaned and the resolved path must both
-// match, letter for letter.
-func (pp *pathPattern) permits(t target, p *places) bool {
-	if t.fault != "" || t.clean == "" || t.glob != nil || t.spread || t.loose {
-		return false
-	}
-	for _, file := range t.both() {
-		file = nfc(file)
-		if !slices.ContainsFunc(pp.globs, func(g pathGlob) bool { return g.holds(file, p) }) {
-			return false
-		}
-	}
-	return true
-}
-
-func (g pathGlob) holds(file string, p *places) bool {
-	for _, root := range p.starts(g) {
-		rest, ok := below(nfc(root), file)
-		if ok && g.seq.match(rest, '/') {
-			return true
-		}
-	}
-	return false
-}
-
-// forbids answers for deny and ask: either path suffices, case is folded, and
-// a tree or a shell glob that could reach a match is a doubt.
-func (pp *pathPattern) forbids(t *target, p *places) answer {
-	if t.clean == "" && t.glob == nil {
-		return no
-	}
-	files := t.folded()
-	found := no
-	if t.glob == nil && !t.spread {
-		found = truth(slices.ContainsFunc(pp.globs, func(g pathGlob) bool { return g.forbids(files, p) }))
-	} else {
-		for _, v := range pp.below(p) {
-			if found = max(found, v.forbids(t, files, p.work)); found == yes {
-				break
-			}
-		}
-	}
-	if t.loose {
-		found = min(found, maybe)
-	}
-	return found
-}
-
-// folded are both forms of the path, composed and in folded case.
-func (t *target) folded() []string {
-	if t.low[1] == "" {
-		return t.low[:1]
-	}
-	return t.low[:]
-}
-
-// forbids is [spelling.forbids] of all spellings of the glob, for files that are known.
-func (g pathGlob) forbids(files []string, p *places) bool {
-	for _, root := range p.starts(g) {
-		if g.fold.holdsFolded(root, files, p.work) {
-			return true
-		}
-		if g.lead == "" || p.resolve == nil {
-			continue
-		}
-		dir := path.Join(root, g.lead)
-		if real, err := p.follow(dir); err == nil && real != dir {
-			if beyond := g.beyond(); beyond.holdsFolded(real, files, p.work) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// beyond is the folded glob behind its literal leading directory.
-func (g pathGlob) beyond() packed {
-	out := g.fold
-	out.head = string([]rune(out.head)[g.tail:])
-	return out
-}
-
-func (p *packed) holdsFolded(root string, files []string, budget *work) bool {
-	budget.spend(2)
-	root = foldString(nfc(root))
-	for _, file := range files {
-		if rest, ok := below(root, file); ok {
-			budget.spend(len(rest) / 8)
-			if p.match(rest, '/') {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (v spelling) forbids(t *target, files []string, budget *work) answer {
-	budget.spend(2)
-	if t.glob != nil {
-		return maybeIf(v.absolute.meetsWithin(t.glob, '/', budget))
-	}
-	found := no
-	for _, file := range files {
-		if rest, ok := below(v.root, file); ok {
-			budget.spend(len(rest) / 8)
-			if v.seq.match(rest, '/') {
-				return yes
-			}
-		}
-		if t.spread && v.absolute.meetsWithin(treeOf(file), '/', budget) {
-			found = maybe
-		}
-	}
-	return found
-}
-
-func maybeIf(b bool) answer {
-	if b {
-		return maybe
-	}
-	return no
-}
-
-// spelling is a deny's glob below one concrete directory, folded; absolute is
-// both together.
-type spelling struct {
-	root     string
-	seq      packed
-	absolute sequence
-}
-
-func newSpelling(root string, seq packed) spelling {
-	root = foldString(nfc(root))
-	return spelling{root, seq, append(literal(strings.TrimSuffix(root, "/")+"/"), seq.seq()...)}
-}
-
-// below gives the spellings of all globs, worked out once in a call.
-func (pp *pathPattern) below(p *places) []spelling {
-	if known, ok := p.spelled[pp]; ok {
-		return known
-	}
-	var out []spelling
-	for _, g := range pp.globs {
-		out = append(out, g.spellings(p)...)
-	}
-	if p.spelled == nil {
-		p.spelled = map[*pathPattern][]spelling{}
-	}
-	p.spelled[pp] = out
-	return out
-}
-
-// spellings are the glob under its base as written, under the resolved base,
-// and with its literal leading directory resolved: a rule that names a link
-// must also hold for what the link points to.
-func (g pathGlob) spellings(p *places) []spelling {
-	var out []spelling
-	for _, root := range p.starts(g) {
-		out = append(out, newSpelling(root, g.fold))
-		if g.lead == "" {
-			continue
-		}
-		dir := path.Join(root, g.lead)
-		real, err := p.follow(dir)
-		if err == nil && real != dir {
-			out = append(out, newSpelling(real, g.beyond()))
-		}
-	}
-	return out
-}
-
-// treeOf is everything below a directory.
-func treeOf(dir string) sequence {
-	q := literal(strings.TrimSuffix(dir, "/") + "/")
-	return append(q, token{op: opDeep})
 }
 
 // inside reports whether both forms of the path lie in the workspace.

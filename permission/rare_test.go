@@ -136,7 +136,7 @@ func TestAStepThatFailsLeavesAFaultAndTheDenies(t *testing.T) {
 	}
 	unsure := target{clean: "/w/a", fault: "x"}
 	every, _ := parsePathPattern(Allow, "/**")
-	if every.permits(unsure, newPlaces(Call{})) {
+	if (&compiled{kin: &kin{form: &form{path: every}}}).permitsPath(&unsure, newPlaces(Call{})) {
 		t.Error("a path with a fault is permitted")
 	}
 }

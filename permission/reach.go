@@ -276,7 +276,7 @@ func (s *script) touch(o word, dirs cwd, write, spread, loose bool) []touch {
 		if t.glob != nil && spread {
 			t.glob = append(slices.Clone(t.glob), token{op: opDeep})
 		}
-		out = append(out, touch{write, t})
+		out = append(out, touch{write: write, target: t})
 	}
 	return out
 }

@@ -139,7 +139,7 @@ func (w *walker) redirect(r *syntax.Redirect, dirs cwd) {
 		}
 		p := w.add(&part{kind: kind, text: w.text(r), target: t})
 		if r.Op == syntax.RdrInOut {
-			p.touches = []touch{{false, t}}
+			p.touches = []touch{{target: t}}
 		}
 	}
 }

@@ -53,14 +53,14 @@ func (e *evaluation) conclude(d *Decision, ordered []outcome) {
 		d.Reason = d.Reasons[0].Text
 	}
 	if len(ordered) > 0 && ordered[0].effect == d.Effect && ordered[0].rule != nil && (d.Effect != Ask || len(e.faults) == 0) {
-		rule := ordered[0].rule.rule
+		rule := ordered[0].rule.rule()
 		d.Matched = &rule
 	}
 	d.Risk = e.call.Tool.Risk
 	for _, o := range ordered {
 		for _, r := range o.matched {
-			if r.rule.Risk.rank() > d.Risk.rank() {
-				d.Risk = r.rule.Risk
+			if risk := r.kin.scope.Risk; risk.rank() > d.Risk.rank() {
+				d.Risk = risk
 			}
 		}
 	}
@@ -79,11 +79,11 @@ func (e *evaluation) conclude(d *Decision, ordered []outcome) {
 func grantsOf(results []outcome) []string {
 	var out []string
 	for _, o := range results {
-		if o.rule == nil {
+		if o.rule == nil || !o.rule.stored() {
 			continue
 		}
-		if r := o.rule.rule; r.Source.Layer.stored() && r.ID != "" && !slices.Contains(out, r.ID) {
-			out = append(out, r.ID)
+		if id := o.rule.rule().ID; id != "" && !slices.Contains(out, id) {
+			out = append(out, id)
 		}
 	}
 	return out
@@ -102,23 +102,24 @@ func (d *Decision) addReason(r Reason) {
 // that matched.
 func (d *Decision) addOutcome(o outcome, named bool) {
 	text := o.reason
+	r := Reason{Effect: o.effect, Source: o.source()}
 	if o.rule != nil {
-		text += ": " + o.rule.rule.Pattern
+		rule := o.rule.rule()
+		text += ": " + rule.Pattern
+		r.Rule, r.RuleID = rule.Pattern, rule.ID
 	}
 	if named && o.text != "" {
 		text = shortened(o.text) + ": " + text
 	} else {
 		text = sentence(text)
 	}
-	r := Reason{Effect: o.effect, Text: text, Source: o.source}
-	if o.rule != nil {
-		r.Rule, r.RuleID = o.rule.rule.Pattern, o.rule.rule.ID
-	}
+	r.Text = text
 	d.addReason(r)
 	for _, m := range o.matched {
 		if m != o.rule {
-			d.addReason(Reason{Effect: m.rule.Effect, Text: sentence(fmt.Sprintf("the %s rule %s matches too", m.rule.Effect, m.rule.Pattern)),
-				Rule: m.rule.Pattern, RuleID: m.rule.ID, Source: m.rule.Source})
+			rule := m.rule()
+			d.addReason(Reason{Effect: rule.Effect, Text: sentence(fmt.Sprintf("the %s rule %s matches too", rule.Effect, rule.Pattern)),
+				Rule: rule.Pattern, RuleID: rule.ID, Source: rule.Source})
 		}
 	}
 }
@@ -131,7 +132,7 @@ func partsOf(results []outcome) []Part {
 		}
 		p := Part{Text: o.text, Effect: o.effect, Reason: o.reason}
 		if o.rule != nil {
-			p.Rule = o.rule.rule.Pattern
+			p.Rule = o.rule.rule().Pattern
 		}
 		out = append(out, p)
 	}
@@ -147,8 +148,8 @@ func (e *evaluation) approval() Approval {
 	limited := false
 	for _, o := range e.results {
 		for _, r := range o.matched {
-			if r.rule.Effect == Ask {
-				limited = a.merge(r.rule.Approval, limited)
+			if r.effect() == Ask {
+				limited = a.merge(r.kin.scope.Approval, limited)
 			}
 		}
 	}

@@ -3,15 +3,18 @@ package permission
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // Set is a compiled set of rules. It is immutable and safe for concurrent use.
 type Set struct {
-	allows []*compiled
+	allows []compiled
 	// restricts are the denies, then the asks.
-	restricts []*compiled
+	restricts []compiled
 	denies    int
+	// tools are the tools that rules name, by their numbers.
+	tools []*toolPattern
 	// broken are deny and ask rules that could not be read. Nothing they might
 	// have concerned is allowed.
 	broken []brokenRule
@@ -19,20 +22,6 @@ type Set struct {
 	// and write has to be looked at.
 	watchesFiles bool
 	index        index
-}
-
-// compiled is a rule ready for matching. A pattern is compiled for every kind
-// of tool it could apply to; which one counts is only known from the call.
-type compiled struct {
-	rule Rule
-	tool toolPattern
-	bare bool
-	cmd  *cmdPattern
-	path *pathPattern
-	url  *urlPattern
-	args *argsPattern
-	// where are the conditions on named arguments.
-	where []constraint
 }
 
 type brokenRule struct {
@@ -47,6 +36,9 @@ type toolPattern struct {
 	text   string
 	folded string
 	glob   sequence // nil: exact
+	number int      // in the set
+	// reads and writes: a deny or ask of it is about all reading or writing of files.
+	reads, writes bool
 }
 
 var errParen = errors.New(`the pattern does not end in ")": write tool(pattern), and quote or escape nothing after it`)
@@ -77,6 +69,12 @@ func splitPattern(s string) (tool, arg string, bare bool, err error) {
 }
 
 func parseTool(effect Effect, text string) (toolPattern, error) {
+	t, err := readTools(effect, text)
+	t.reads, t.writes = t.forbids(&readTool), t.forbids(&writeTool)
+	return t, err
+}
+
+func readTools(effect Effect, text string) (toolPattern, error) {
 	t := toolPattern{text: text, folded: foldString(text)}
 	if !strings.ContainsAny(text, "*?[]{}") {
 		return t, nil
@@ -124,7 +122,7 @@ func mcpName(name string) (server, tool string, ok bool) {
 }
 
 // fullName is the tool's name with its server, as rules spell it.
-func (t Tool) fullName() string {
+func (t *Tool) fullName() string {
 	if t.Server != "" && !strings.HasPrefix(t.Name, "mcp__") {
 		return "mcp__" + t.Server + "__" + t.Name
 	}
@@ -132,7 +130,7 @@ func (t Tool) fullName() string {
 }
 
 // fault says why no rule can allow a call of this tool.
-func (t Tool) fault() string {
+func (t *Tool) fault() string {
 	name := t.fullName()
 	switch {
 	case name == "":
@@ -152,7 +150,7 @@ func (t Tool) fault() string {
 
 // forbids matches for deny and ask: globs anywhere, case folded, a server's
 // name stands for all its tools.
-func (p toolPattern) forbids(t Tool) bool {
+func (p *toolPattern) forbids(t *Tool) bool {
 	name := foldString(t.fullName())
 	if t.Server != "" && p.glob == nil && p.folded == "mcp__"+foldString(t.Server) {
 		return true
@@ -165,7 +163,7 @@ func (p toolPattern) forbids(t Tool) bool {
 }
 
 // permits matches for allow.
-func (p toolPattern) permits(t Tool) bool {
+func (p *toolPattern) permits(t *Tool) bool {
 	name := t.fullName()
 	if t.Server != "" {
 		if p.glob == nil && p.text == "mcp__"+t.Server {
@@ -195,71 +193,45 @@ func compile(r Rule) (*compiled, error) {
 	return compileKinds(r, KindOther, KindCommand, KindRead, KindURL)
 }
 
+// compileKinds reads a rule for some kinds of calls; nothing of it is packed.
 func compileKinds(r Rule, kinds ...Kind) (*compiled, error) {
 	tool, arg, bare, err := splitPattern(r.Pattern)
 	if err != nil {
 		return nil, err
 	}
-	c := &compiled{rule: r, bare: bare}
-	if c.where, err = conditions(r.Where); err != nil {
+	f := &form{}
+	c := &compiled{kin: &kin{scope: &r, form: f}, flags: isWhole}
+	if f.where, err = conditions(r.Where); err != nil {
 		return nil, err
 	}
 	if err := checkUses(r); err != nil {
 		return nil, err
 	}
-	if c.tool, err = parseTool(r.Effect, tool); err != nil {
+	t, err := parseTool(r.Effect, tool)
+	if err != nil {
 		return nil, err
 	}
+	c.kin.tool = &t
 	if bare {
+		c.flags |= isBare
 		return c, nil
 	}
 	spec := BuiltinTool(tool)
-	if known := spec.Kind; c.tool.glob == nil && (spec.Field != "" || known == KindMCP) {
-		return c, c.read(known, arg)
+	if known := spec.Kind; t.glob == nil && (spec.Field != "" || known == KindMCP) {
+		kinds = []Kind{known}
 	}
-	// A tool from elsewhere, or several: keep every reading that works.
+	// For a tool from elsewhere, or several, every reading that works is kept.
 	var errs []error
 	for _, kind := range kinds {
-		if err := c.read(kind, arg); err != nil {
+		if err := f.read(r.Effect, kind, arg); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	if len(errs) == len(kinds) {
 		return nil, errs[0]
 	}
+	c.flags |= f.readings()
 	return c, nil
-}
-
-func (c *compiled) read(kind Kind, arg string) (err error) {
-	switch kind {
-	case KindCommand:
-		c.cmd, err = parseCmdPattern(c.rule.Effect, arg)
-	case KindRead, KindWrite:
-		c.path, err = parsePathPattern(c.rule.Effect, arg)
-	case KindURL:
-		c.url, err = parseURLPattern(c.rule.Effect, arg)
-	case KindOther, KindMCP:
-		c.args, err = parseArgsPattern(arg)
-	default:
-		err = fmt.Errorf("unknown kind of tool %d", kind)
-	}
-	if err != nil {
-		c.forget(kind)
-	}
-	return err
-}
-
-func (c *compiled) forget(kind Kind) {
-	switch kind {
-	case KindCommand:
-		c.cmd = nil
-	case KindRead, KindWrite:
-		c.path = nil
-	case KindURL:
-		c.url = nil
-	case KindOther, KindMCP:
-		c.args = nil
-	}
 }
 
 // Compile prepares rules for deciding. A malformed or refused allow is
@@ -268,9 +240,10 @@ func (c *compiled) forget(kind Kind) {
 // of them might have applied.
 func Compile(rules []Rule) (*Set, []Problem, error) {
 	s := &Set{}
+	p := newPacker()
 	var problems []Problem
 	var errs []error
-	var asks []*compiled
+	var asks []compiled
 	for _, r := range rules {
 		c, err := compile(r)
 		switch {
@@ -280,17 +253,20 @@ func Compile(rules []Rule) (*Set, []Problem, error) {
 			errs = append(errs, fmt.Errorf("%s%s rule %q: %w", place(r.Source), r.Effect, r.Pattern, err))
 			s.addBroken(r, err)
 		case r.Effect == Allow:
-			s.allows = append(s.allows, c)
+			s.allows = append(s.allows, p.pack(c))
 		case r.Effect == Deny:
-			s.restricts = append(s.restricts, c)
+			s.restricts = append(s.restricts, p.pack(c))
 		default:
-			asks = append(asks, c)
+			asks = append(asks, p.pack(c))
 		}
 	}
 	s.denies = len(s.restricts)
-	s.restricts = append(s.restricts, asks...)
-	for _, c := range s.restricts {
-		s.watchesFiles = s.watchesFiles || c.tool.forbids(readTool) || c.tool.forbids(writeTool)
+	s.restricts = slices.Concat(s.restricts, asks)
+	s.allows = slices.Clone(s.allows)
+	s.tools = p.done()
+	for i := range s.restricts {
+		t := s.restricts[i].kin.tool
+		s.watchesFiles = s.watchesFiles || t.reads || t.writes
 	}
 	return s, problems, errors.Join(errs...)
 }
@@ -307,11 +283,11 @@ func (s *Set) addBroken(r Rule, err error) {
 
 // concerns reports whether a rule that could not be read might have been
 // about this call. Rules about files reach into every command and path.
-func (b brokenRule) concerns(t Tool) bool {
+func (b *brokenRule) concerns(t *Tool) bool {
 	if b.any || b.tool.forbids(t) {
 		return true
 	}
-	files := b.tool.forbids(readTool) || b.tool.forbids(writeTool)
+	files := b.tool.reads || b.tool.writes
 	return files && (t.Kind == KindCommand || t.Kind == KindRead || t.Kind == KindWrite)
 }
 

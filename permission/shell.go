@@ -65,6 +65,7 @@ type part struct {
 // touch is a file a program opens.
 type touch struct {
 	write  bool
+	again  bool // of the file before it in the list
 	target target
 }
 

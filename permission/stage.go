@@ -4,5 +4,5 @@ package permission
 // says of the arguments. A rule that can't be read may be about any.
 func (r Rule) Names(t Tool) bool {
 	c, err := compile(r)
-	return err != nil || c.tool.forbids(t)
+	return err != nil || c.kin.tool.forbids(&t)
 }

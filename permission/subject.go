@@ -1,12 +1,11 @@
 package permission
 
-import "slices"
-
 // subject is one thing a call does, as rules see it.
 type subject interface {
-	// forbids relates a deny or ask rule to it, one of those that the set's view of its tool has.
-	forbids(r *compiled) answer
-	// permits reports whether an allow rule covers it.
+	// forbids relates a deny or ask rule to it, one of those that the set's view of its tool has; own tells that it is
+	// about the tool itself, and not only about files.
+	forbids(r *compiled, own bool) answer
+	// permits reports whether an allow rule of its tool covers it.
 	permits(r *compiled) bool
 	// by is the tool that does it.
 	by() *Tool
@@ -19,24 +18,26 @@ type commandSubject struct {
 	places *places
 }
 
-func (s commandSubject) forbids(r *compiled) answer {
-	found := s.forbidsFiles(r)
-	if !r.tool.forbids(*s.tool) {
+func (s commandSubject) forbids(r *compiled, own bool) answer {
+	found := no
+	if t := r.kin.tool; t.reads || t.writes {
+		found = s.forbidsFiles(r)
+	}
+	switch {
+	case !own:
 		return found
-	}
-	if r.bare {
+	case r.bare():
 		return yes
-	}
-	if r.cmd == nil {
+	case !r.has(asCmd):
 		// A pattern that can't be read as a command may have meant anything.
 		return max(found, maybe)
 	}
-	found = max(found, r.cmd.forbidsHeard(s.part.cmd, s.part.heardAs(), s.places.work))
+	found = max(found, r.cmdForbids(s.part.cmd, s.part.heardAs(), s.places.work))
 	for _, c := range s.part.forms {
-		found = max(found, r.cmd.forbids(c, s.places.work))
+		found = max(found, r.cmdForbids(c, nil, s.places.work))
 	}
 	for _, c := range s.part.inner {
-		if found == no && r.cmd.forbidsTail(c, s.places.work) != no {
+		if found == no && r.cmdForbidsTail(c, s.places.work) != no {
 			found = maybe
 		}
 	}
@@ -48,21 +49,17 @@ func (s commandSubject) forbidsFiles(r *compiled) answer {
 	found := no
 	for i := range s.part.touches {
 		t := &s.part.touches[i]
-		tool := readTool
-		if t.write {
-			tool = writeTool
-		}
-		if !r.tool.forbids(tool) {
+		if reaches := r.kin.tool.reads; !t.write && !reaches || t.write && !r.kin.tool.writes {
 			continue
 		}
 		switch {
-		case r.bare && !t.target.loose:
+		case r.bare() && !t.target.loose:
 			return yes
-		case r.bare:
-		case r.path == nil:
+		case r.bare():
+		case !r.has(asPath):
 			found = max(found, maybe)
 		default:
-			found = max(found, r.path.forbids(&t.target, s.places))
+			found = max(found, r.forbidsPath(&t.target, s.places))
 			if t.target.unsure && !t.target.loose {
 				found = max(found, maybe)
 			}
@@ -72,21 +69,22 @@ func (s commandSubject) forbidsFiles(r *compiled) answer {
 }
 
 func (s commandSubject) permits(r *compiled) bool {
-	return r.tool.permits(*s.tool) && (r.bare || s.covered(r))
+	return r.bare() || s.covered(r)
 }
 
 func (s commandSubject) covered(r *compiled) bool {
-	if r.cmd == nil || s.part.bareOnly {
+	if !r.has(asCmd) || s.part.bareOnly {
 		return false
 	}
+	exact := r.exactCmd()
 	for child := s.part; child.parent != nil && !child.fed; child = child.parent {
 		// An exact rule for a wrapper spells what is inside it too, but not
 		// what comes in on its standard input.
-		if r.cmd.exact && child.parent.covered(r) {
+		if exact && child.parent.covered(r) {
 			return true
 		}
 	}
-	if !r.cmd.exact && (s.part.hazard != "" || declares[s.part.cmd.name()] && !r.cmd.named()) {
+	if !exact && (s.part.hazard != "" || !r.namesProgram() && s.part.heardAs().declares) {
 		return false
 	}
 	return s.part.covered(r)
@@ -97,7 +95,12 @@ func (s commandSubject) covered(r *compiled) bool {
 var declares = set("export declare typeset local readonly nameref unset set shopt eval trap alias source . exec enable hash builtin")
 
 func (p *part) covered(r *compiled) bool {
-	return slices.ContainsFunc(p.sayings(), r.cmd.permits)
+	for i := range p.sayings() {
+		if r.cmdPermits(&p.said[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // pathSubject is one file that is read or written.
@@ -108,26 +111,23 @@ type pathSubject struct {
 	both   bool // it is written and read
 }
 
-func (s pathSubject) forbids(r *compiled) answer {
-	general := readTool
-	if s.tool.Kind == KindWrite {
-		general = writeTool
-	}
-	if !r.tool.forbids(*s.tool) && !r.tool.forbids(general) && !(s.both && r.tool.forbids(readTool)) {
+func (s pathSubject) forbids(r *compiled, own bool) answer {
+	writes := s.tool.Kind == KindWrite
+	if t := r.kin.tool; !own && !(writes && t.writes) && !((!writes || s.both) && t.reads) {
 		return no
 	}
 	switch {
-	case r.bare:
+	case r.bare():
 		return yes
-	case r.path == nil:
+	case !r.has(asPath):
 		return maybe
 	default:
-		return r.path.forbids(&s.target, s.places)
+		return r.forbidsPath(&s.target, s.places)
 	}
 }
 
 func (s pathSubject) permits(r *compiled) bool {
-	return r.tool.permits(*s.tool) && (r.bare || r.path != nil && r.path.permits(s.target, s.places))
+	return r.bare() || r.has(asPath) && r.permitsPath(&s.target, s.places)
 }
 
 // urlSubject is one request.
@@ -136,19 +136,19 @@ type urlSubject struct {
 	target webTarget
 }
 
-func (s urlSubject) forbids(r *compiled) answer {
+func (s urlSubject) forbids(r *compiled, _ bool) answer {
 	switch {
-	case r.bare:
+	case r.bare():
 		return yes
-	case r.url == nil:
+	case !r.has(asURL):
 		return maybe
 	default:
-		return r.url.forbids(s.target)
+		return r.url().forbids(s.target)
 	}
 }
 
 func (s urlSubject) permits(r *compiled) bool {
-	return r.tool.permits(*s.tool) && (r.bare || r.url != nil && r.url.permits(s.target))
+	return r.bare() || r.has(asURL) && r.url().permits(s.target)
 }
 
 // argsSubject is a call judged by its arguments as a whole.
@@ -158,19 +158,19 @@ type argsSubject struct {
 	text string // args, in canonical form
 }
 
-func (s argsSubject) forbids(r *compiled) answer {
+func (s argsSubject) forbids(r *compiled, _ bool) answer {
 	switch {
-	case r.bare:
+	case r.bare():
 		return yes
-	case r.args == nil:
+	case !r.has(asArgs):
 		return maybe
 	default:
-		return r.args.forbids(s.args, s.text)
+		return r.argsForbid(s.args, s.text)
 	}
 }
 
 func (s argsSubject) permits(r *compiled) bool {
-	return r.tool.permits(*s.tool) && (r.bare || r.args != nil && r.args.permits(s.args, s.text))
+	return r.bare() || r.has(asArgs) && r.argsPermit(s.args, s.text)
 }
 
 func (s commandSubject) by() *Tool { return s.tool }

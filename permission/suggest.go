@@ -47,7 +47,7 @@ func (e *evaluation) suggestions() []string {
 func (e *evaluation) coveredBy(patterns []string, o outcome) bool {
 	return slices.ContainsFunc(patterns, func(text string) bool {
 		c, err := compileFor(Rule{Effect: Allow, Pattern: text}, o.subject.by().Kind)
-		return err == nil && c.cmd != nil && c.cmd.exact && o.subject.permits(c)
+		return err == nil && c.has(asCmd) && c.exactCmd() && c.kin.tool.permits(o.subject.by()) && o.subject.permits(c)
 	})
 }
 
@@ -80,39 +80,53 @@ func (e *evaluation) candidates(o outcome) []string {
 // sound checks a candidate the way it would be used.
 func (e *evaluation) sound(text string, s subject) bool {
 	c, err := compileFor(Rule{Effect: Allow, Pattern: text}, s.by().Kind)
-	if err != nil || !s.permits(c) {
+	if err != nil || !c.kin.tool.permits(s.by()) || !s.permits(c) {
 		return false
 	}
-	return !slices.ContainsFunc(e.set.about(s.by()).every, func(i int32) bool {
-		deny := e.set.restricts[i]
-		return deny.rule.Effect == Deny && e.inScope(deny) && e.overlap(c, deny)
+	return !slices.ContainsFunc(e.about(s.by()).every, func(i int32) bool {
+		deny := &e.set.restricts[i]
+		return deny.effect() == Deny && e.inScope(deny) && e.overlap(c, deny)
 	})
 }
 
 // overlap reports whether an allow could cover something that a deny forbids.
 func (e *evaluation) overlap(allow, deny *compiled) bool {
 	switch {
-	case allow.path != nil && deny.path != nil:
-		return e.pathOverlap(allow.path.below(e.places), deny.path)
-	case allow.cmd != nil && deny.cmd != nil && !allow.cmd.exact:
-		return slices.ContainsFunc(allow.cmd.alts, func(a cmdAlt) bool {
-			return slices.ContainsFunc(deny.cmd.alts, func(d cmdAlt) bool {
-				return a.seq.meets(&d.seq, 0) || a.base.meets(&d.base, 0)
-			})
-		})
-	case allow.url != nil && deny.url != nil && deny.tool.forbids(BuiltinTool(allow.tool.text)):
-		return allow.url.meets(deny.url)
-	case allow.bare:
+	case allow.has(asPath) && deny.has(asPath):
+		return e.pathOverlap(e.places.spellingsOf(allow), deny.path())
+	case allow.has(asCmd) && deny.has(asCmd) && !allow.cmd().exact:
+		return !deny.apartFrom(allow.cmd()) && allow.cmd().meets(deny.cmd())
+	case allow.has(asURL) && deny.has(asURL) && deny.isAbout(allow.kin.tool.text):
+		return allow.url().meets(deny.url())
+	case allow.bare():
 		// A whole tool, of which a deny forbids some calls.
-		return deny.tool.forbids(BuiltinTool(allow.tool.text))
+		return deny.isAbout(allow.kin.tool.text)
 	default:
 		return false
 	}
 }
 
+// isAbout reports whether a deny is about a tool by its name.
+func (c *compiled) isAbout(name string) bool {
+	t := BuiltinTool(name)
+	return c.kin.tool.forbids(&t)
+}
+
+// meets reports whether some command could be in both patterns.
+func (p *cmdPattern) meets(o *cmdPattern) bool {
+	for i := range p.alts {
+		a := &p.alts[i]
+		if slices.ContainsFunc(o.alts, func(d cmdAlt) bool { return a.seq.meets(&d.seq, 0) || a.base.meets(&d.base, 0) }) {
+			return true
+		}
+	}
+	return false
+}
+
 func (e *evaluation) pathOverlap(allow []spelling, deny *pathPattern) bool {
 	for _, mine := range allow {
-		for _, d := range deny.globs {
+		for i := range deny.globs {
+			d := &deny.globs[i]
 			if (d.lead == "" || e.places.resolve == nil) && d.apart(mine, e.places) {
 				continue
 			}
@@ -127,7 +141,7 @@ func (e *evaluation) pathOverlap(allow []spelling, deny *pathPattern) bool {
 }
 
 // apart reports whether the glob, none of whose directories is a link, differs from a spelling in its literal beginning.
-func (g pathGlob) apart(s spelling, p *places) bool {
+func (g *pathGlob) apart(s spelling, p *places) bool {
 	for _, root := range p.starts(g) {
 		root = foldString(nfc(root))
 		mine, theirs := strings.TrimSuffix(s.root, "/")+"/"+s.seq.head, strings.TrimSuffix(root, "/")+"/"+g.fold.head

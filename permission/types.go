@@ -214,7 +214,7 @@ type Giver struct {
 }
 
 // meets reports whether those who gave a grant could have approved what is asked.
-func (r Rule) meets(a Approval) bool {
+func (r *Rule) meets(a *Approval) bool {
 	if len(r.Givers) == 0 {
 		return true
 	}

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -94,14 +95,31 @@ func (c command) baseSubject() string {
 }
 
 func appendWord(out []byte, s string) []byte {
-	return append(append(out, strings.ToValidUTF8(s, "\uFFFD")...), wordMark...)
+	return append(append(out, strings.ToValidUTF8(joined(s), "\uFFFD")...), wordSep)
+}
+
+// joined is a word as it stands among others.
+func joined(s string) string {
+	return strings.ReplaceAll(s, string(wordSep), string(wordBlank))
+}
+
+// inWord is joined for what a word could be.
+func (q sequence) inWord() sequence {
+	out := slices.Clone(q)
+	for i, t := range out {
+		switch {
+		case t.op == opLit && t.r == wordSep:
+			out[i].r = wordBlank
+		case t.op == opClass && t.inClass(wordSep):
+			out[i].ranges = append(slices.Clone(t.ranges), runeRange{wordBlank, wordBlank})
+		}
+	}
+	return out
 }
 
 func trimMark(out []byte) string {
-	return string(out[:max(len(out)-len(wordMark), 0)])
+	return string(out[:max(len(out)-1, 0)])
 }
-
-const wordMark = string(wordSep)
 
 // possible is every command line these words could turn into.
 func (c command) possible() sequence {
@@ -112,14 +130,14 @@ func (c command) possible() sequence {
 		}
 		switch {
 		case w.possible == nil && i == 0:
-			q = append(q, literal(c.name())...)
+			q = append(q, literal(joined(c.name()))...)
 		case w.possible == nil:
-			q = append(q, literal(w.text)...)
+			q = append(q, literal(joined(w.text))...)
 		case i == 0:
 			// A program found by a glob or a variable has an unknown directory.
-			q = append(append(q, token{op: opDeep}), w.possible.folded()...)
+			q = append(append(q, token{op: opDeep}), w.possible.inWord().folded()...)
 		default:
-			q = append(q, w.possible...)
+			q = append(q, w.possible.inWord()...)
 		}
 	}
 	return q
