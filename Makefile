@@ -13,8 +13,9 @@ PARALLEL  ?= $(shell n=$$(( 2 * $$(nproc 2>/dev/null || echo 2) )); echo $$(( n 
 FUZZTIME  ?= 10m
 CHAOS     ?= 3m
 TURNS     ?= 1000
+LIVES     ?= 5000
 
-.PHONY: help build holdpoint temporal postgres ferretdb mcp browser screenshots run test lint lint-tools chaos long bench fuzz install clean
+.PHONY: help build holdpoint temporal postgres ferretdb mcp browser screenshots run test lint lint-tools property chaos long bench fuzz install clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +63,9 @@ lint-tools:
 
 screenshots: build browser ## draw the pictures of docs/images anew
 	$(GO) test -count 1 -run TestEveryPage ./api/web -screenshots
+
+property: build ## let LIVES (5000) random runs pass beside the reference model of the gate
+	$(GO) test -timeout 60m -count 1 -v -run TestGateDoesAsItsModelSays ./workflows -lives $(LIVES)
 
 chaos: build postgres ## kill workers, bridges, PostgreSQL and Temporal at random for CHAOS (3m), then audit every effect
 	$(GO) test -timeout 30m -count 1 -v -run TestNothingIsLostInChaos ./internal/app -chaos $(CHAOS)

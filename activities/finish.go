@@ -74,7 +74,7 @@ func (a *Activities) closeAll(ctx context.Context, tx Tx, in FinishRunInput) ([]
 	}
 	for _, i := range open {
 		outcomes = append(outcomes, interaction.Outcome{InteractionID: i.Request.ID, Status: interaction.StatusCancelled,
-			Reason: fmt.Sprintf("the run ended (%s)", in.Status), At: now})
+			Responses: i.Responses, Reason: fmt.Sprintf("the run ended (%s)", in.Status), At: now})
 	}
 	for _, o := range outcomes { // an outcome of the workflow's comes before the cancellation of the same
 		data, err := closeInteraction(ctx, tx, o)

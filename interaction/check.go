@@ -101,10 +101,16 @@ func (i Interaction) checkAddress(r Response) error {
 		return refuse(CodeDigestMismatch, "digest", "what you saw (%s) is not what is asked (%s); look again and decide anew",
 			quote(r.Digest), quote(req.Digest))
 	}
-	if !r.RespondedAt.IsZero() && !req.ExpiresAt.IsZero() && !r.RespondedAt.Before(req.ExpiresAt) {
+	if i.Status != StatusHeld && i.Late(r) { // while it is held, its clock stands
 		return refuse(CodeExpired, "", "answered at %s, after the deadline %s", stamp(r.RespondedAt), stamp(req.ExpiresAt))
 	}
 	return nil
+}
+
+// Late reports whether a response was given at or after the deadline, as the deadline stands now.
+func (i Interaction) Late(r Response) bool {
+	deadline := i.Request.ExpiresAt
+	return !r.RespondedAt.IsZero() && !deadline.IsZero() && !r.RespondedAt.Before(deadline)
 }
 
 // checkSeat refuses who has handed on their seat.
@@ -159,7 +165,7 @@ func (i Interaction) checkQuorum(r Response) error {
 	if r.Action == ActionModifyArgs {
 		return refuse(CodeInvalid, "action", "with %d approvals needed, arguments can't be edited; reject with the change you want", need)
 	}
-	if agree := i.agreeing(r); i.Request.votedOn(r.Action) && slices.Contains(agree, r.Reviewer.ID) {
+	if agree := i.agreeing(r); i.Request.votedOn(r.Action) && (slices.Contains(agree, r.Reviewer.ID) || i.SpentVote(r)) {
 		return refuse(CodeAlreadyDecided, "", "you have approved already; %d of %d approvals", len(agree), need)
 	}
 	return nil

@@ -42,6 +42,20 @@ func (i Interaction) Approvals() int {
 	return most
 }
 
+// SpentVote reports whether r repeats the last vote of its sender, which does not count because somebody else has voted
+// for the same seat.
+func (i Interaction) SpentVote(r Response) bool {
+	if !i.Request.votedOn(r.Action) || slices.Contains(i.agreeing(r), r.Reviewer.ID) {
+		return false
+	}
+	for n, old := range slices.Backward(i.Responses) {
+		if old.Reviewer.ID == r.Reviewer.ID && i.Request.votedOn(old.Action) {
+			return SameVote(old, r) && Stands(i.Responses, n)
+		}
+	}
+	return false
+}
+
 func (i Interaction) approvers() []PrincipalID { return i.agreeing(Response{Action: ActionApprove}) }
 
 // agreeing are those whose vote is like one.

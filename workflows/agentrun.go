@@ -41,6 +41,8 @@ type agentRun struct {
 	// rulesChanged asks for what waits to be decided again.
 	rulesChanged bool
 	writing      bool // something pressing is being recorded
+	// owed are the ends of interactions that no activity has carried out yet.
+	owed []interaction.Outcome
 }
 
 // newAgentRun validates the input and registers every handler before the run yields for the first time, so that
@@ -49,7 +51,8 @@ func newAgentRun(ctx workflow.Context, kind string, in RunInput) (*agentRun, err
 	if err := in.validate(); err != nil {
 		return nil, temporal.NewNonRetryableApplicationError(err.Error(), activities.CodeInternal, err)
 	}
-	r := &agentRun{kind: kind, in: in, st: in.Resume}
+	// An update that came before the first task is handled while handlers are being registered: there is nothing to cancel yet.
+	r := &agentRun{kind: kind, in: in, st: in.Resume, cancel: func() {}}
 	if r.st == nil {
 		r.st = &RunState{}
 	}
@@ -161,14 +164,12 @@ func (r *agentRun) finish(ctx workflow.Context, in activities.FinishRunInput) (R
 	defer cancel()
 	if s := r.st.Stop; s != nil && in.Status == agent.RunAborted {
 		in.By, in.Note = s.By, s.Note
-		if s.Outcome != nil {
-			in.Outcomes = append(in.Outcomes, *s.Outcome)
-		}
 	}
 	in.RunID = r.in.RunID
 	r.ended = in.Status
 	r.closeGates(ctx, in.Status)
 	r.recordLeftovers(ctx)
+	in.Outcomes = bounded(r.owed)
 	if err := r.finishRecord(ctx, in); err != nil {
 		return RunResult{}, err
 	}
@@ -198,6 +199,7 @@ func (r *agentRun) recordLeftovers(ctx workflow.Context) {
 	r.drain(ctx)
 	_ = workflow.Await(ctx, func() bool { return !r.recording })
 	r.refuseTexts()
+	r.refuseEarly(ctx)
 	r.recordNews(ctx)
 }
 
@@ -234,8 +236,15 @@ func (r *agentRun) start(ctx workflow.Context) error {
 		return err
 	}
 	r.st.AgentDigest, r.st.MaxSteps = res.AgentDigest, res.MaxSteps
+	if !r.recorded() && workflow.GetVersion(ctx, changeRecordFromStart, workflow.DefaultVersion, 1) == 1 {
+		r.recordSoon(ctx)
+	}
 	return nil
 }
+
+// What came before there was a record to put it into is put there once there is; in runs from before this version, with
+// what came next.
+const changeRecordFromStart = "record-from-the-start"
 
 // callModel takes one turn, with the messages that came since the last one.
 func (r *agentRun) callModel(ctx workflow.Context) (activities.CallModelResult, error) {

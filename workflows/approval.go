@@ -70,6 +70,7 @@ func (a *approval) take(ctx workflow.Context) (activities.TakeApprovalResult, er
 	a.modelTurn = 0
 	if err == nil {
 		a.st.AgentDigest = res.AgentDigest
+		a.carriedOut(a.outcome)
 	}
 	return res, err
 }

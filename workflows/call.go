@@ -140,8 +140,12 @@ func (c *call) tool(ctx workflow.Context) (activities.RunToolResult, error) {
 	if c.ran {
 		plan.TaskQueue = ""
 	}
-	return r.runTool(ctx, plan, activities.RunToolInput{RunID: r.in.RunID, CallID: c.plan.CallID,
+	res, err := r.runTool(ctx, plan, activities.RunToolInput{RunID: r.in.RunID, CallID: c.plan.CallID,
 		AgentDigest: r.st.AgentDigest, Approval: c.approval, Answer: c.answer, Released: c.released})
+	if err == nil {
+		r.carriedOut(c.approval, c.answer, c.released)
+	}
+	return res, err
 }
 
 // resolve records an answer that runs no tool.
@@ -154,6 +158,9 @@ func (c *call) resolve(ctx workflow.Context, out interaction.Outcome) error {
 	}
 	defer c.slots.Release(1)
 	err := c.run.resolveCall(ctx, activities.ResolveCallInput{RunID: c.run.in.RunID, CallID: c.plan.CallID, Outcome: out})
+	if err == nil {
+		c.run.carriedOut(&out)
+	}
 	if err != nil && c.run.st.Stop != nil {
 		return nil
 	}

@@ -59,9 +59,12 @@ func (r *agentRun) find(id interaction.ID) *gate {
 func (r *agentRun) decided(ctx workflow.Context, g *gate, out *interaction.Outcome) {
 	g.outcome = out
 	r.st.close(g.it, *out)
-	if g.it.Request.Live {
+	switch {
+	case g.it.Request.Live:
 		r.st.Ended = append(r.st.Ended, *out)
 		r.recordSoon(ctx)
+	case r.kind != "": // gates of a workflow that is no run owe nothing to a record
+		r.owed = append(r.owed, *out)
 	}
 	for i, other := range r.gates {
 		if other == g {

@@ -108,7 +108,11 @@ func (p *pipeline) carryOutStage(ctx workflow.Context, step activities.TakeStage
 	}
 	free, cancel := workflow.NewDisconnectedContext(ctx) // how it ended is recorded, whatever ended it
 	defer cancel()
-	return p.endStage(free, in)
+	res, err := p.endStage(free, in)
+	if err == nil {
+		p.carriedOut(in.Outcome)
+	}
+	return res, err
 }
 
 // runAll runs what a step is made of, side by side, and returns for each why there may be no record of its end.

@@ -120,6 +120,10 @@ func sameInteraction(done ResponseResult, resp interaction.Response) error {
 func (r *agentRun) apply(ctx workflow.Context, resp interaction.Response) (ResponseResult, error) {
 	item := ResponseResult{ResponseID: clipID(resp.ID), InteractionID: resp.RequestID}
 	if err := r.check(ctx, resp); err != nil {
+		if g := r.find(resp.RequestID); g != nil && g.it.SpentVote(resp) && !refusesSpentVotes(ctx) {
+			item.Applied, item.Status = true, g.it.Status
+			return item, nil
+		}
 		return item, err
 	}
 	if done, ok := r.st.answeredBefore(resp.ID); ok {
@@ -135,6 +139,9 @@ func (r *agentRun) apply(ctx workflow.Context, resp interaction.Response) (Respo
 	}
 	if sizeOf(resp)+sizesOf(g.it.Responses) > maxAnswerBytes {
 		return item, &interaction.Error{Code: interaction.CodeTooLarge, Message: fmt.Sprintf("the answers to this interaction would have more than %d bytes: write less", maxAnswerBytes)}
+	}
+	if g.it.Status == interaction.StatusHeld && g.it.Late(resp) && !heldIsNeverLate(ctx) {
+		return item, &interaction.Error{Code: interaction.CodeExpired, Message: "answered after the deadline"}
 	}
 	out, err := g.it.Apply(resp, workflow.Now(ctx))
 	if err != nil {
@@ -154,6 +161,21 @@ func (r *agentRun) apply(ctx workflow.Context, resp interaction.Response) (Respo
 		r.showDetails(ctx)
 	}
 	return item, nil
+}
+
+// What is held has no deadline until it goes on. Runs from before this version refused what came after the one it had.
+const changeHeldIsNeverLate = "held-is-never-late"
+
+func heldIsNeverLate(ctx workflow.Context) bool {
+	return workflow.GetVersion(ctx, changeHeldIsNeverLate, workflow.DefaultVersion, 1) == 1
+}
+
+// A vote that its sender repeats, and that does not count for a seat that has voted, is refused. Runs from before this
+// version took it, to no effect.
+const changeSpentVotes = "refuse-spent-votes"
+
+func refusesSpentVotes(ctx workflow.Context) bool {
+	return workflow.GetVersion(ctx, changeSpentVotes, workflow.DefaultVersion, 1) == 1
 }
 
 // expected reports whether an interaction may still come to be known: a call of a turn that is being taken, or

@@ -53,14 +53,14 @@ const clusterScript = `turns:
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	return newClusterOn(t, pgtest.Database(t), clusterScript, apptest.Server(t), true)
+	return newClusterOn(t, pgtest.Database(t), clusterScript, apptest.Server(t), true, `{match: effect, decision: ask}`, `{match: safe, decision: allow}`)
 }
 
-func newClusterOn(t *testing.T, dsn, script, temporal string, halting bool) *cluster {
+func newClusterOn(t *testing.T, dsn, script, temporal string, halting bool, rules ...string) *cluster {
 	t.Helper()
 	o := apptest.Options(t, t.TempDir())
 	dir := filepath.Dir(o.Config)
-	apptest.WithRules(`{match: effect, decision: ask}`, `{match: safe, decision: allow}`)(&o)
+	apptest.WithRules(rules...)(&o)
 	c := &cluster{t: t, o: o, shared: filepath.Join(dir, "shared"), patience: &apptest.Holdpoint{T: t}, temporal: temporal,
 		dsn: dsn, halting: halting}
 	c.must(os.Mkdir(c.shared, 0o700))

@@ -1,0 +1,230 @@
+package workflows_test
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"holdpoint/interaction"
+)
+
+// This is the reference model of a question: who may answer it, what an answer does, what time does. It is written from
+// the design, without a line of the code that it judges, and knows nothing of Temporal.
+
+// rule is how people are asked. Times are in minutes, to each of which half a minute is added, so that nothing that people
+// do on the minute comes together with what time does.
+type rule struct {
+	Reviewers  []string
+	Quorum     int
+	FourEyes   bool
+	Timeout    int // 0: never
+	OnTimeout  interaction.Action
+	Remind     int // 0: never
+	Escalate   int // 0: never
+	EscalateTo string
+}
+
+// requester is for whom the run works.
+const requester = "req"
+
+// groups has who belongs to what.
+var groups = map[string][]string{"cy": {"ops"}}
+
+func later(from time.Time, minutes int) time.Time {
+	return from.Truncate(time.Minute).Add(time.Duration(minutes)*time.Minute + 30*time.Second)
+}
+
+// question is what is asked, with what became of it.
+type question struct {
+	rule
+	id        interaction.ID
+	kind      interaction.Kind
+	digest    string
+	opened    time.Time
+	status    interaction.Status
+	action    interaction.Action
+	escalated bool
+	handed    []handing
+	heldAt    time.Time
+	heldFor   time.Duration
+	answers   []interaction.Response // accepted, in order
+	changes   []interaction.ChangeKind
+	passed    bool // while it was held, a rule came that allows the call
+}
+
+// handing is a seat that was handed on.
+type handing struct {
+	by    string
+	to    []string
+	until time.Time
+}
+
+func (q *question) open() bool {
+	return q.status == interaction.StatusPending || q.status == interaction.StatusHeld
+}
+
+// seats are the reviewers whose word counts; none: anybody's does.
+func (q *question) seats() []string {
+	if q.escalated && len(q.Reviewers) > 0 && !slices.Contains(q.Reviewers, q.EscalateTo) {
+		return append(slices.Clone(q.Reviewers), q.EscalateTo)
+	}
+	return q.Reviewers
+}
+
+func names(list []string, who string) bool {
+	return who != "" && (slices.Contains(list, who) || slices.ContainsFunc(groups[who], func(g string) bool { return slices.Contains(list, "group:"+g) }))
+}
+
+// pass lets time pass. What is held does not notice.
+func (q *question) pass(now time.Time) {
+	if q.status != interaction.StatusPending {
+		return
+	}
+	if q.Timeout > 0 && !now.Before(q.deadline()) {
+		q.tick(q.deadline())
+		q.status, q.action = interaction.StatusExpired, interaction.ActionReject
+		if q.OnTimeout != "" {
+			q.action = q.OnTimeout
+		}
+		return
+	}
+	q.tick(now)
+}
+
+func (q *question) deadline() time.Time { return later(q.opened, q.Timeout).Add(q.heldFor) }
+
+func (q *question) tick(now time.Time) {
+	over := func(h handing) bool { return !h.until.IsZero() && !now.Before(h.until) }
+	if slices.ContainsFunc(q.handed, over) {
+		q.handed = slices.DeleteFunc(slices.Clone(q.handed), over)
+	}
+	if q.Escalate > 0 && !now.Before(later(q.opened, q.Escalate).Add(q.heldFor)) {
+		q.escalated = true
+	}
+}
+
+// offered are the actions that each kind of question takes.
+var offered = map[interaction.Kind][]interaction.Action{
+	interaction.KindPermission: {interaction.ActionApprove, interaction.ActionModifyArgs, interaction.ActionReject, interaction.ActionRetry,
+		interaction.ActionSkip, interaction.ActionAnswer, interaction.ActionTerminate},
+	interaction.KindOutcomeUnknown: {interaction.ActionApprove, interaction.ActionSkip, interaction.ActionTerminate},
+	interaction.KindTool:           {interaction.ActionAnswer, interaction.ActionSkip, interaction.ActionTerminate},
+}
+
+// objections are all that can be said against an answer; none: it is accepted.
+func (q *question) objections(r interaction.Response) (codes []interaction.Code) {
+	object := func(when bool, code interaction.Code) {
+		if when {
+			codes = append(codes, code)
+		}
+	}
+	who := string(r.Reviewer.ID)
+	object(q.status == interaction.StatusAnswered || q.status == interaction.StatusCancelled, interaction.CodeAlreadyDecided)
+	object(q.status == interaction.StatusExpired, interaction.CodeExpired)
+	object(r.Digest != "" && r.Digest != q.digest, interaction.CodeDigestMismatch)
+	object(!q.entitled(who), interaction.CodeNotEntitled)
+	stands := []interaction.Action{interaction.ActionPause, interaction.ActionResume, interaction.ActionDelegate}
+	object(!slices.Contains(offered[q.kind], r.Action) && !slices.Contains(stands, r.Action), interaction.CodeInvalid)
+	object(q.status == interaction.StatusHeld && r.Action != interaction.ActionResume && r.Action != interaction.ActionTerminate, interaction.CodeInvalid)
+	object(q.status != interaction.StatusHeld && r.Action == interaction.ActionResume, interaction.CodeInvalid)
+	object((len(r.Args) > 0) != (r.Action == interaction.ActionModifyArgs), interaction.CodeInvalid)
+	object((r.Text != "") != (r.Action == interaction.ActionAnswer), interaction.CodeInvalid)
+	object(q.Quorum > 1 && r.Action == interaction.ActionModifyArgs, interaction.CodeInvalid)
+	object(q.Quorum > 1 && r.Action == interaction.ActionApprove && q.hasApproved(who), interaction.CodeAlreadyDecided)
+	if r.Action == interaction.ActionDelegate {
+		object(len(r.To) == 0 || slices.Contains(r.To, who), interaction.CodeInvalid)
+		object(q.FourEyes && len(r.To) == 1 && r.To[0] == requester, interaction.CodeInvalid)
+		object(len(q.seats()) == 0 && q.Quorum > 1, interaction.CodeInvalid)
+		object(who == "" || len(q.handed) > 0 && len(q.seats()) > 0 && !names(q.seats(), who), interaction.CodeNotEntitled)
+	} else {
+		object(len(r.To) > 0, interaction.CodeInvalid)
+	}
+	return codes
+}
+
+// entitled reports whether somebody may answer now.
+func (q *question) entitled(who string) bool {
+	if who == "" && (len(q.seats()) > 0 || q.Quorum > 1 || q.FourEyes || len(q.handed) > 0) || q.FourEyes && who == requester {
+		return false
+	}
+	if slices.ContainsFunc(q.handed, func(h handing) bool { return h.by == who }) {
+		return false
+	}
+	if slices.ContainsFunc(q.handed, func(h handing) bool { return names(h.to, who) }) {
+		return true
+	}
+	own := slices.DeleteFunc(slices.Clone(q.seats()), func(s string) bool {
+		return slices.ContainsFunc(q.handed, func(h handing) bool { return h.by == s })
+	})
+	return len(q.seats()) == 0 && len(q.handed) == 0 || names(own, who)
+}
+
+func (q *question) hasApproved(who string) bool {
+	return slices.ContainsFunc(q.answers, func(r interaction.Response) bool {
+		return r.Action == interaction.ActionApprove && string(r.Reviewer.ID) == who
+	})
+}
+
+// approvals counts the reviewers who approved, by themselves or by one to whom they handed their seat.
+func (q *question) approvals() int {
+	var seats []string
+	for n, r := range q.answers {
+		if r.Action != interaction.ActionApprove {
+			continue
+		}
+		seat := string(r.Reviewer.ID)
+		if len(q.seats()) > 0 && !names(q.seats(), seat) {
+			for _, d := range slices.Backward(q.answers[:n]) {
+				if d.Action == interaction.ActionDelegate && names(d.To, seat) {
+					seat = string(d.Reviewer.ID)
+					break
+				}
+			}
+		}
+		if !slices.Contains(seats, seat) {
+			seats = append(seats, seat)
+		}
+	}
+	return len(seats)
+}
+
+// take applies an answer against which there is nothing to say.
+func (q *question) take(r interaction.Response, now time.Time) {
+	q.answers = append(q.answers, r)
+	switch r.Action {
+	case interaction.ActionPause:
+		q.status, q.heldAt = interaction.StatusHeld, now
+		q.changes = append(q.changes, interaction.ChangePaused)
+	case interaction.ActionResume:
+		q.status, q.heldFor = interaction.StatusPending, q.heldFor+now.Sub(q.heldAt)
+		q.changes = append(q.changes, interaction.ChangeResumed)
+		if q.passed {
+			q.status = interaction.StatusCancelled
+		}
+	case interaction.ActionDelegate:
+		q.handed = append(q.handed, handing{by: string(r.Reviewer.ID), to: r.To, until: r.Until})
+		q.changes = append(q.changes, interaction.ChangeDelegated)
+	case interaction.ActionApprove:
+		if q.approvals() >= max(q.Quorum, 1) {
+			q.status, q.action = interaction.StatusAnswered, r.Action
+		}
+	default:
+		q.status, q.action = interaction.StatusAnswered, r.Action
+	}
+}
+
+// decide has a rule decide the call, so that nobody needs to answer.
+func (q *question) decide(allowed bool) {
+	switch {
+	case !q.open() || q.kind != interaction.KindPermission:
+	case allowed && q.status == interaction.StatusHeld:
+		q.passed = true
+	default:
+		q.status = interaction.StatusCancelled
+	}
+}
+
+// callOf is the call that an interaction is about.
+func callOf(id interaction.ID) interaction.CallID {
+	return interaction.CallID(id[:strings.LastIndex(string(id), "-")])
+}

@@ -1,0 +1,287 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"holdpoint/activities"
+	"holdpoint/interaction"
+	"holdpoint/tool"
+)
+
+// fate is what befalls a call while it is carried out.
+type fate string
+
+const (
+	fateSmooth   fate = ""
+	fateFree     fate = "free"     // no rule asks about it
+	fateFlaky    fate = "flaky"    // the worker dies before it has claimed the call
+	fateDies     fate = "dies"     // the worker dies in the middle of the effect
+	fateStricter fate = "stricter" // when it is about to run, the approval is not enough
+	fateAsks     fate = "asks"     // the tool itself asks, before its effect
+)
+
+// called is a call of a turn.
+type called struct {
+	Rule rule
+	Fate fate
+}
+
+// world is what a run does to the world: its activities, doubled, with a ledger, rules, and the effects that happened.
+type world struct {
+	now    func() time.Time
+	turns  [][]called
+	mu     sync.Mutex
+	asked  []interaction.Request
+	begun  map[interaction.CallID]time.Time // when an activity last began to carry it out
+	calls  map[interaction.CallID]*callState
+	told   map[interaction.ID][]interaction.Outcome // outcomes that were handed over, by interaction
+	texts  map[int][]string                         // taken in, by turn
+	record []activities.RecordInput
+	turn   int // that the model took last
+	ends   []activities.FinishRunInput
+	wrong  []string
+}
+
+type callState struct {
+	called
+	law     string // "", "allow" or "deny": a rule that came while it waited
+	tries   int
+	phase   int // questions so far
+	effects int
+	again   int // times that a person said to run it again
+	started bool
+	result  tool.Status
+	runs    []time.Time
+}
+
+func newWorld(turns [][]called) *world {
+	w := &world{turns: turns, begun: map[interaction.CallID]time.Time{}, calls: map[interaction.CallID]*callState{},
+		told: map[interaction.ID][]interaction.Outcome{}, texts: map[int][]string{}}
+	for t, calls := range turns {
+		for i, c := range calls {
+			w.calls[callID(t+1, i+1)] = &callState{called: c}
+		}
+	}
+	return w
+}
+
+const modelRun = interaction.RunID("r")
+
+func callID(turn, n int) interaction.CallID {
+	return interaction.CallID(fmt.Sprintf("%s-%d-%d", modelRun, turn, n))
+}
+
+func (w *world) complain(format string, args ...any) {
+	w.wrong = append(w.wrong, fmt.Sprintf(format, args...))
+}
+
+// ask opens a question about a call.
+func (w *world) ask(id interaction.CallID, kind interaction.Kind, r rule) *interaction.Request {
+	c := w.calls[id]
+	c.phase++
+	q := interaction.Request{ID: interaction.ID(fmt.Sprintf("%s-%d", id, c.phase)), RunID: modelRun, ToolCallID: id, ToolName: "effect", Kind: kind,
+		Title: "effect", Digest: fmt.Sprintf("sha256:%s-%d", id, c.phase), Reviewers: r.Reviewers, Quorum: r.Quorum, ExcludeRequester: r.FourEyes,
+		Requester: requester, OnTimeout: r.OnTimeout, CreatedAt: w.now()}
+	if kind == interaction.KindTool {
+		q.Type, q.Required = interaction.TypeInput, true
+	}
+	if r.Timeout > 0 {
+		q.ExpiresAt = later(q.CreatedAt, r.Timeout)
+	}
+	if r.Remind > 0 {
+		q.RemindEvery = time.Duration(r.Remind)*time.Minute + 40*time.Second
+	}
+	if r.Escalate > 0 {
+		q.Escalate = []interaction.Escalation{{After: later(q.CreatedAt, r.Escalate).Sub(q.CreatedAt), To: []string{r.EscalateTo}}}
+	}
+	brief := interaction.Open(q, w.now()).Request.Brief()
+	w.asked = append(w.asked, brief)
+	return &brief
+}
+
+// rules under which a question was asked.
+func (w *world) ruleOf(q interaction.Request) rule {
+	c := w.calls[q.ToolCallID]
+	switch {
+	case q.Kind != interaction.KindPermission:
+		return rule{}
+	case c.Fate == fateStricter && strings.HasSuffix(string(q.ID), "-2"):
+		return stricter
+	default:
+		return c.Rule
+	}
+}
+
+var stricter = rule{Reviewers: []string{"ada", "bo"}, Quorum: 2}
+
+func (w *world) startRun(context.Context, activities.StartRunInput) (activities.StartRunResult, error) {
+	return activities.StartRunResult{AgentDigest: "sha256:agent", MaxSteps: 20}, nil
+}
+
+func (w *world) callModel(_ context.Context, in activities.CallModelInput) (activities.CallModelResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, t := range in.Texts {
+		w.texts[in.Turn] = append(w.texts[in.Turn], t.Text)
+	}
+	w.turn = in.Turn
+	if in.Turn > len(w.turns) {
+		return activities.CallModelResult{Final: true}, nil
+	}
+	var out activities.CallModelResult
+	for i, c := range w.turns[in.Turn-1] {
+		plan := activities.CallPlan{CallID: callID(in.Turn, i+1), Tool: "effect", Next: activities.NextRun}
+		if c.Fate != fateFree {
+			plan.Next, plan.Interaction = activities.NextGate, w.ask(plan.CallID, interaction.KindPermission, c.Rule)
+		}
+		out.Calls = append(out.Calls, plan)
+	}
+	return out, nil
+}
+
+func (w *world) hand(out *interaction.Outcome) {
+	if out == nil {
+		return
+	}
+	same := func(o interaction.Outcome) bool {
+		return o.Action == out.Action && o.Status == out.Status && len(o.Responses) == len(out.Responses)
+	}
+	if !slices.ContainsFunc(w.told[out.InteractionID], same) { // an approval comes with every attempt
+		w.told[out.InteractionID] = append(w.told[out.InteractionID], *out)
+	}
+}
+
+var errDied = errors.New("the worker died")
+
+func (w *world) runTool(_ context.Context, in activities.RunToolInput) (activities.RunToolResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.calls[in.CallID]
+	if c.tries++; c.Fate == fateFlaky && c.tries == 1 {
+		return activities.RunToolResult{}, errDied
+	}
+	for _, out := range []*interaction.Outcome{in.Approval, in.Answer, in.Released} {
+		w.hand(out)
+	}
+	if c.result != "" {
+		w.complain("call %s was run although it had its result", in.CallID)
+		return activities.RunToolResult{Status: c.result}, nil
+	}
+	if c.started {
+		again := in.Approval != nil && w.kindOf(in.Approval.InteractionID) == interaction.KindOutcomeUnknown
+		if !again {
+			return activities.RunToolResult{Interaction: w.ask(in.CallID, interaction.KindOutcomeUnknown, rule{})}, nil
+		}
+		c.again++
+		return w.effect(c, in.CallID)
+	}
+	switch {
+	case c.law == "deny":
+		c.result = tool.StatusDenied
+		return activities.RunToolResult{Status: c.result}, nil
+	case c.law == "allow" || c.Fate == fateFree:
+	case in.Approval == nil:
+		w.complain("call %s is to run, and nobody approved it", in.CallID)
+		return activities.RunToolResult{Interaction: w.ask(in.CallID, interaction.KindPermission, c.Rule)}, nil
+	case c.Fate == fateStricter && c.phase == 1:
+		return activities.RunToolResult{Interaction: w.ask(in.CallID, interaction.KindPermission, stricter)}, nil
+	default:
+		w.enough(in.CallID, *in.Approval)
+	}
+	if c.Fate == fateAsks && (in.Answer == nil || w.kindOf(in.Answer.InteractionID) != interaction.KindTool) {
+		return activities.RunToolResult{Interaction: w.ask(in.CallID, interaction.KindTool, rule{})}, nil
+	}
+	return w.effect(c, in.CallID)
+}
+
+// effect does what the call is for.
+func (w *world) effect(c *callState, id interaction.CallID) (activities.RunToolResult, error) {
+	c.effects++
+	c.runs = append(c.runs, w.now())
+	if c.Fate == fateDies && !c.started {
+		c.started = true
+		return activities.RunToolResult{}, errDied
+	}
+	c.result = tool.StatusSuccess
+	return activities.RunToolResult{Status: c.result}, nil
+}
+
+func (w *world) kindOf(id interaction.ID) interaction.Kind {
+	for _, q := range w.asked {
+		if q.ID == id {
+			return q.Kind
+		}
+	}
+	return ""
+}
+
+// enough complains about an approval that does not let this call run.
+func (w *world) enough(id interaction.CallID, out interaction.Outcome) {
+	people := map[interaction.PrincipalID]bool{}
+	for _, r := range out.Responses {
+		if r.RequestID != out.InteractionID {
+			w.complain("an answer to %s was counted for %s", r.RequestID, out.InteractionID)
+		}
+		if r.Action == interaction.ActionApprove || r.Action == interaction.ActionModifyArgs {
+			people[r.Reviewer.ID] = true
+		}
+	}
+	q := rule{}
+	for _, a := range w.asked {
+		if a.ID == out.InteractionID {
+			q = w.ruleOf(a)
+		}
+	}
+	if out.Status != interaction.StatusAnswered || callOf(out.InteractionID) != id || len(people) < max(q.Quorum, 1) || q.FourEyes && people[requester] {
+		w.complain("call %s runs under %+v", id, out)
+	}
+}
+
+func (w *world) resolveCall(_ context.Context, in activities.ResolveCallInput) (activities.ResolveCallResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hand(&in.Outcome)
+	if in.Outcome.Action == interaction.ActionApprove || in.Outcome.Action == interaction.ActionModifyArgs {
+		w.complain("the approval %+v was resolved without running anything", in.Outcome)
+	}
+	c := w.calls[in.CallID]
+	if c.result != "" {
+		w.complain("call %s was resolved although it had its result", in.CallID)
+	}
+	c.result = tool.StatusRejected
+	return activities.ResolveCallResult{Status: c.result}, nil
+}
+
+func (w *world) recheck(_ context.Context, in activities.RecheckInput) (out activities.RecheckResult, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range in.Interactions {
+		if law := w.calls[callOf(id)].law; law != "" {
+			out.Released = append(out.Released, activities.Released{Interaction: id, Reason: law, Allowed: law == "allow"})
+		}
+	}
+	return out, nil
+}
+
+func (w *world) recordNews(_ context.Context, in activities.RecordInput) (activities.RecordResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.record = append(w.record, in)
+	return activities.RecordResult{}, nil
+}
+
+func (w *world) finishRun(_ context.Context, in activities.FinishRunInput) (activities.FinishRunResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ends = append(w.ends, in)
+	for i := range in.Outcomes {
+		w.hand(&in.Outcomes[i])
+	}
+	return activities.FinishRunResult{}, nil
+}
