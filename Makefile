@@ -15,7 +15,7 @@ CHAOS     ?= 3m
 TURNS     ?= 1000
 LIVES     ?= 5000
 
-.PHONY: help build holdpoint temporal postgres ferretdb mcp browser screenshots run test lint lint-tools property chaos long bench fuzz install clean
+.PHONY: help build topology holdpoint temporal postgres ferretdb mcp browser screenshots run test lint lint-tools property chaos long bench fuzz install clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ ferretdb:
 
 run: build ## build, then run everything on this machine, with a demo that waits for your approval
 	@exec bin/holdpoint dev $(ARGS)
+
+topology: build postgres ## run two workers, two bridges, PostgreSQL and Temporal as processes on loopback (docs/deploy.md)
+	@exec deploy/topology
 
 test: build postgres ferretdb mcp browser ## build, then run every test, those against a real Temporal server and a real PostgreSQL too
 	$(GO) test -timeout 45m -parallel $(PARALLEL) $(TESTFLAGS) $(PKG)

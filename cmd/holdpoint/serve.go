@@ -26,6 +26,7 @@ func (s *serving) flags(c *cli, cmd *cobra.Command, bridge bool) {
 	f.StringVar(&s.o.Config, "config", "", "file or directory of YAML components")
 	f.StringVar(&s.o.Data, "data", defaultData, "directory for everything that is kept")
 	f.StringVar(&s.o.Metrics, "metrics", "", "address to serve Prometheus metrics on, without authentication (default: none)")
+	f.StringVar(&s.o.LogTo, "log", "", "file that the log is appended to, - for stderr (default: private/holdpoint.log in the data directory)")
 	f.StringVar(&s.o.TaskQueue, "task-queue", "", "Temporal task queue (default \"holdpoint\")")
 	if bridge {
 		f.StringVar(&s.o.Listen, "listen", "127.0.0.1:7400", "address of the bridge; port 0 takes a free one")

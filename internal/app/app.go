@@ -227,9 +227,15 @@ func (a *App) openLog() error {
 	if a.log = a.o.Log; a.log != nil {
 		return nil
 	}
-	f, err := os.OpenFile(filepath.Join(a.o.Data, privateDir, "holdpoint.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	path := a.o.LogTo
+	if path == "-" {
+		a.log = telemetry.NewLog(a.o.Err)
+		return nil
+	}
+	orDefault(&path, filepath.Join(a.o.Data, privateDir, "holdpoint.log"))
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("the log can't be opened: %w", err)
+		return fmt.Errorf("the log can't be opened: %w: choose another file with --log, or - for stderr", err)
 	}
 	a.closing(f.Close)
 	a.log = telemetry.NewLog(f)

@@ -50,6 +50,8 @@ type Options struct {
 	Deployment Deployment
 	// Metrics is the address that metrics are served on, to anyone who reaches it; "" serves none.
 	Metrics string
+	// LogTo is the file that the log is appended to; "-" is Err. Defaults to holdpoint.log in Data.
+	LogTo string
 	// ToolsOnly makes a worker one that runs the tools of TaskQueue, which it must be given, and nothing else.
 	ToolsOnly bool
 	// Version is shown by the bridge. Defaults to "dev".
@@ -75,7 +77,7 @@ type Options struct {
 	NoWorker bool
 	// StickyCache bounds how many parked runs a worker keeps in memory. 0 is Temporal's default.
 	StickyCache int
-	// Log defaults to a file in Data.
+	// Log goes before LogTo.
 	Log *slog.Logger
 }
 
