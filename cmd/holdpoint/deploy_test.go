@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -220,13 +221,24 @@ func (m *machine) topology(t *testing.T, dir string) string {
 	cmd := m.command(context.Background(), script)
 	cmd.Env = append(cmd.Env, "TOPOLOGY_DIR="+dir, "TOPOLOGY_PORTS=free", "HOLDPOINT="+filepath.Join(m.dir, "bin", "holdpoint"),
 		"TEMPORAL="+filepath.Join(m.dir, "bin", "temporal"))
-	screen := newTerminal()
-	cmd.Stdout, cmd.Stderr = screen, screen
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	screen, ready, ended := newTerminal(), make(chan struct{}), make(chan error, 1)
+	cmd.Stderr = screen
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	go func() {
+		for in := bufio.NewScanner(out); in.Scan(); {
+			_, _ = io.WriteString(screen, in.Text()+"\n")
+			if strings.HasPrefix(in.Text(), "Ready.") {
+				close(ready)
+			}
+		}
+		ended <- cmd.Wait()
+	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGINT)
 		select {
@@ -240,6 +252,13 @@ func (m *machine) topology(t *testing.T, dir string) string {
 			_ = cmd.Process.Kill()
 		}
 	})
-	screen.await(t, "Ready.", 1)
+	select {
+	case <-ready:
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("the topology ended at its start: %v\n%s", err, screen)
+	case <-time.After(3 * time.Minute):
+		t.Fatalf("the topology did not become ready:\n%s", screen)
+	}
 	return screen.String()
 }
