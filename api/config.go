@@ -29,6 +29,10 @@ type Config struct {
 	Tokens Tokens
 	// Secrets keeps what people answer to secret questions. Nil, where no key is configured, refuses such answers.
 	Secrets Secrets
+	// Sign signs a response before it is forwarded. Defaults to leaving it as it is.
+	Sign func(interaction.Response) (interaction.Response, error)
+	// Trust says whose answers count for the runs that are started here. Nil takes answers as they come.
+	Trust *interaction.Trust
 	// ValidateArgs checks the arguments that a reviewer wrote against the tool's schema as it stands for the
 	// run. It refuses them with *interaction.Error whose Field starts with "args"; any other error means that
 	// they could not be checked, and they are refused as well.
@@ -80,6 +84,9 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.RequestsPerMinute, 6000)
 	orDefault(&c.FailuresPerMinute, 60)
 	orDefault(&c.Version, "dev")
+	if c.Sign == nil {
+		c.Sign = func(r interaction.Response) (interaction.Response, error) { return r, nil }
+	}
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}

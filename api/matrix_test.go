@@ -113,7 +113,9 @@ func (policies) Policies() []string { return []string{"house"} }
 func matrixBridge(t *testing.T) *bridge {
 	t.Helper()
 	var kept *rules
-	b := setup(t, permitting(&kept), func(c *api.Config) { c.Tokens, c.Metrics, c.Approvals = keptTokens{}, http.NotFoundHandler(), policies{} })
+	b := setup(t, permitting(&kept), func(c *api.Config) {
+		c.Tokens, c.Metrics, c.Approvals = keptTokens{}, http.NotFoundHandler(), policies{}
+	})
 	kept.all = []api.StoredRule{{Rule: permission.Rule{ID: "one", Effect: permission.Allow, Pattern: "bash(make)", UserID: "uma", CreatedAt: t0, Source: permission.Source{Layer: permission.LayerUser}}}}
 	kept.sets = []api.RuleTemplate{{Name: "reading", Rules: []permission.Rule{{Effect: permission.Allow, Pattern: "bash(cat:*)"}}}}
 	b.park("r1", "i1", func(i *interaction.Interaction) { i.Request.Reviewers = []string{"group:ops"} })

@@ -26,6 +26,8 @@ const (
 	CodeForbiddenHost   Code = "forbidden_host"    // 403: addressed to a host that this bridge is not
 	CodeForbiddenOrigin Code = "forbidden_origin"  // 403: sent by another site's page
 	CodeNotEntitled     Code = "not_entitled"      // 403: may not answer this interaction
+	CodeNotSigned       Code = "not_signed"        // 403: the run takes signed answers only
+	CodeForged          Code = "forged"            // 403: the signature does not hold
 	CodeNotFound        Code = "not_found"         // 404
 	CodeUnknownAgent    Code = "unknown_agent"     // 422
 	CodeMethod          Code = "method"            // 405
@@ -145,6 +147,10 @@ func refusalStatus(e *interaction.Error) (int, Code) {
 		return http.StatusRequestEntityTooLarge, CodeTooLarge
 	case interaction.CodeWrongRun:
 		return http.StatusConflict, CodeWrongRun
+	case interaction.CodeNotSigned:
+		return http.StatusForbidden, CodeNotSigned
+	case interaction.CodeForged:
+		return http.StatusForbidden, CodeForged
 	default:
 		return http.StatusInternalServerError, CodeInternal
 	}

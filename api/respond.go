@@ -121,6 +121,9 @@ func (s *Server) sign(p interaction.Principal, r interaction.Response) (interact
 	if r.ArgsRef != "" || r.ArgsDigest != "" {
 		return r, &interaction.Error{Code: interaction.CodeInvalid, Field: "args_ref", Message: "is set by the bridge; send args themselves"}
 	}
+	if r.Signature != nil || r.SignedBy != "" {
+		return r, &interaction.Error{Code: interaction.CodeInvalid, Field: "signature", Message: "is set by the bridge"}
+	}
 	for n, part := range r.Responses {
 		if part.Args != nil || part.ArgsRef != "" {
 			return r, &interaction.Error{Code: interaction.CodeInvalid, Field: fmt.Sprintf("responses[%d].args", n),
@@ -275,7 +278,11 @@ func (s *Server) respond(ctx context.Context, a *answer) (Answered, int, error) 
 func (s *Server) forward(ctx context.Context, updateID string, answers []*answer) ([]AnsweredItem, error) {
 	msg := workflows.RespondMessage{}
 	for _, a := range answers {
-		msg.Responses = append(msg.Responses, a.response)
+		signed, err := s.cfg.Sign(a.response)
+		if err != nil {
+			return s.refuseAll(ctx, answers, err), err
+		}
+		msg.Responses = append(msg.Responses, signed)
 	}
 	var result workflows.RespondResult
 	stored, err := s.deliver(ctx, delivery{workflowID: answers[0].run.WorkflowID, name: workflows.MessageRespond,
@@ -283,18 +290,27 @@ func (s *Server) forward(ctx context.Context, updateID string, answers []*answer
 	if err == nil && !stored && len(result.Items) != len(answers) {
 		err = fmt.Errorf("run %s answered %d responses with %d results", answers[0].run.ID, len(answers), len(result.Items))
 	}
+	if err != nil {
+		return s.refuseAll(ctx, answers, err), err
+	}
 	items := make([]AnsweredItem, len(answers))
 	for n, a := range answers {
 		switch {
-		case err != nil:
-			items[n] = s.refusedItem(ctx, a, err)
 		case stored:
 			items[n] = a.stored()
 		default:
 			items[n] = s.result(ctx, a, result.Items[n])
 		}
 	}
-	return items, err
+	return items, nil
+}
+
+func (s *Server) refuseAll(ctx context.Context, answers []*answer, err error) []AnsweredItem {
+	items := make([]AnsweredItem, len(answers))
+	for n, a := range answers {
+		items[n] = s.refusedItem(ctx, a, err)
+	}
+	return items
 }
 
 func (a *answer) ref() Answered {

@@ -215,7 +215,7 @@ func (s *Server) launchOnce(ctx context.Context, r agent.Run) error {
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		Memo:                                     map[string]any{memoRun: r.ID, memoDigest: startDigest(r)},
 	}, s.workflowOf(r.Agent), workflows.RunInput{RunID: r.ID, SessionID: r.SessionID, Agent: r.Agent,
-		UserID: r.UserID, Requester: r.Requester, Input: r.Input, Metadata: r.Metadata})
+		UserID: r.UserID, Requester: r.Requester, Input: r.Input, Metadata: r.Metadata, Trust: s.cfg.Trust})
 	return err
 }
 

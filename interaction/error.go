@@ -12,7 +12,9 @@ const (
 	CodeExpired        Code = "expired"         // its deadline has passed
 	CodeDigestMismatch Code = "digest_mismatch" // what was seen is not what is asked
 	CodeTooLarge       Code = "too_large"
-	CodeWrongRun       Code = "wrong_run" // meant for another run of the session
+	CodeWrongRun       Code = "wrong_run"  // meant for another run of the session
+	CodeNotSigned      Code = "not_signed" // the run takes signed answers only
+	CodeForged         Code = "forged"     // the signature does not hold
 )
 
 // Error refuses a response or message. Field is the path of the offending field ("responses[1].action"), ""

@@ -190,6 +190,9 @@ type Response struct {
 	Note         string          `json:"note,omitempty"`
 	Reviewer     Principal       `json:"reviewer,omitzero"`
 	RespondedAt  time.Time       `json:"responded_at,omitzero"`
+	// Signature is the bridge's; SignedBy is what is kept of it once it was checked: the id of the key.
+	Signature *Signature `json:"signature,omitempty"`
+	SignedBy  string     `json:"signed_by,omitempty"`
 }
 
 // Limits at the edge, in bytes. A response over them is refused before it reaches Temporal, where a payload

@@ -18,6 +18,7 @@ type RunInput struct {
 	Metadata  map[string]string       `json:"metadata,omitempty"`
 	TaskQueue string                  `json:"task_queue,omitempty"` // where its activities run; "" is the workflow's own
 	Parent    *activities.ParentRun   `json:"parent,omitempty"`     // of a run that another run called; its input is in the call
+	Trust     *interaction.Trust      `json:"trust,omitempty"`      // whose answers count; nil takes them as they come
 	Resume    *RunState               `json:"resume,omitempty"`
 }
 

@@ -95,13 +95,16 @@ func (r *agentRun) check(ctx workflow.Context, resp interaction.Response) error 
 		return sameInteraction(done, resp)
 	}
 	if g := r.find(resp.RequestID); g != nil {
+		if err := r.in.Trust.Check(resp, &g.it.Request, workflow.Now(ctx)); err != nil {
+			return err
+		}
 		return g.it.Check(resp, workflow.Now(ctx))
 	}
 	if closed, ok := r.st.closedInteraction(resp.RequestID); ok {
 		return closed.Check(resp, workflow.Now(ctx))
 	}
 	if r.expected(resp.RequestID) {
-		return nil
+		return r.in.Trust.Check(resp, nil, workflow.Now(ctx))
 	}
 	return &interaction.Error{Code: interaction.CodeUnknown, Field: "request_id",
 		Message: fmt.Sprintf("run %s has no interaction %q", r.in.RunID, clip(string(resp.RequestID), 200))}
@@ -143,7 +146,7 @@ func (r *agentRun) apply(ctx workflow.Context, resp interaction.Response) (Respo
 	if g.it.Status == interaction.StatusHeld && g.it.Late(resp) && !heldIsNeverLate(ctx) {
 		return item, &interaction.Error{Code: interaction.CodeExpired, Message: "answered after the deadline"}
 	}
-	out, err := g.it.Apply(resp, workflow.Now(ctx))
+	out, err := g.it.Apply(r.in.Trust.Settle(resp), workflow.Now(ctx))
 	if err != nil {
 		return item, err
 	}

@@ -88,7 +88,7 @@ func (r *agentRun) callAgent(ctx workflow.Context, kind string, child activities
 		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL, WaitForCancellation: true,
 		StaticSummary: "agent " + clip(child.Agent, 60)})
 	in := RunInput{RunID: child.RunID, SessionID: child.SessionID, Agent: child.Agent, UserID: r.in.UserID, Requester: r.in.Requester,
-		TaskQueue: r.in.TaskQueue, Parent: &child.Parent}
+		TaskQueue: r.in.TaskQueue, Parent: &child.Parent, Trust: r.in.Trust}
 	run := workflow.ExecuteChildWorkflow(ctx, kind, in)
 	if err := run.GetChildWorkflowExecution().Get(ctx, nil); err == nil {
 		begun()

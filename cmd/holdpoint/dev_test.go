@@ -140,6 +140,7 @@ var documents = []struct {
 	{"docs/cli.md docs/approvals.md", 11, nil}, // one after the other
 	{"docs/agents.md", 2, nil},
 	{"docs/identities.md", 2, nil},
+	{"docs/signatures.md", 2, nil},
 }
 
 func TestTheDocumentsCommandsRun(t *testing.T) {

@@ -134,6 +134,9 @@ func (c *cli) devReady(ctx context.Context, a *app.App, s *serving) error {
 	if ui := a.TemporalUI(); ui != "" {
 		fmt.Fprintf(c.out, "Temporal UI  %s\n", ui)
 	}
+	if a.TakesUnsigned() {
+		fmt.Fprintln(c.out, "Answers      count unsigned, by Temporal's own tools too (docs/signatures.md)")
+	}
 	fmt.Fprintf(c.out, "Inbox        %s\n             (signs you in, once and within the hour)\n", a.SignInLink())
 	if !s.demo {
 		fmt.Fprintf(c.out, "Ready. What waits for a person: %s inbox%s\n", c.name, r.typed())

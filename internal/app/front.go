@@ -4,9 +4,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"time"
 
+	"holdpoint/api"
+	"holdpoint/interaction"
 	"holdpoint/internal/auth"
 	"holdpoint/internal/config"
+	"holdpoint/internal/signing"
 )
 
 // front is how the bridge is reached: as configured, and before that as the options say. What would let strangers in,
@@ -37,6 +41,36 @@ func (a *App) front(identified bool) (config.Bridge, error) {
 			"or --behind-proxy where a proxy ends TLS, or listen on 127.0.0.1", a.o.Listen)
 	}
 	return f, nil
+}
+
+// expiresSoon is from when on the log tells at each start that the signing key is near its end.
+const expiresSoon = 14 * 24 * time.Hour
+
+// signs has the bridge sign what it forwards, and the runs that it starts trust that, where a key is configured.
+func (a *App) signs(c *api.Config, f config.Bridge, dev bool) error {
+	if f.SigningKey == "" {
+		if !dev {
+			a.log.Warn("answers count unsigned: who may write to the Temporal namespace can answer for anybody; see docs/signatures.md")
+		}
+		return nil
+	}
+	key, err := signing.Load(f.SigningKey)
+	if err != nil {
+		return fmt.Errorf("%s: signing_key: %w", f.Pos, err)
+	}
+	switch end := key.Certificate().NotAfter; {
+	case time.Now().After(end):
+		return fmt.Errorf("%s: signing_key: %w", f.Pos, signing.ErrExpired)
+	case time.Until(end) < expiresSoon:
+		a.log.Warn("the signing key expires soon: make another with holdpoint keys rotate", "not_after", end)
+	}
+	c.Sign, c.Trust = key.Sign, &interaction.Trust{Root: key.Root(), Unsigned: f.UnsignedAnswers}
+	return nil
+}
+
+// TakesUnsigned reports whether the runs that are started here take answers that no bridge has signed.
+func (a *App) TakesUnsigned() bool {
+	return len(a.defs.cfg.Bridges) == 0 || a.defs.cfg.Bridges[0].SigningKey == ""
 }
 
 // serve serves until the server is shut down.

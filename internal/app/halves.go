@@ -124,10 +124,14 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 	if err != nil {
 		return err
 	}
-	handler, err := api.New(api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn, Permissions: a.permissions(), Secrets: a.bridgeSecrets(), Tokens: tokens{a.store}, Approvals: a.defs,
+	settings := api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn, Permissions: a.permissions(), Secrets: a.bridgeSecrets(), Tokens: tokens{a.store}, Approvals: a.defs,
 		ValidateArgs: a.validateArgs, TaskQueue: a.o.TaskQueue, UpdateTimeout: a.o.UpdateTimeout, Loopback: auth.Loopback(a.o.Listen) && !front.BehindProxy,
 		BehindProxy: front.BehindProxy, CORSOrigins: front.CORSOrigins, RequestsPerMinute: front.RequestsPerMinute, FailuresPerMinute: front.FailuresPerMinute,
-		Guest: a.guest(dev, front), Version: a.o.Version, Log: a.log, Checks: a.storeChecks(), Metrics: a.telemetry.Handler()})
+		Guest: a.guest(dev, front), Version: a.o.Version, Log: a.log, Checks: a.storeChecks(), Metrics: a.telemetry.Handler()}
+	if err := a.signs(&settings, front, dev); err != nil {
+		return err
+	}
+	handler, err := api.New(settings)
 	if err != nil {
 		return err
 	}

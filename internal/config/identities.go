@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/hex"
+	"holdpoint/interaction"
 	"net/url"
 	"slices"
 	"strconv"
@@ -59,6 +60,8 @@ type Bridge struct {
 	CORSOrigins       []string
 	RequestsPerMinute int
 	FailuresPerMinute int
+	SigningKey        string // absolute path, "" to sign nothing
+	UnsignedAnswers   string // up to which risk they count, "" for none
 	Pos               Pos
 }
 
@@ -94,6 +97,8 @@ var bridgeKeys = component("How the bridge is reached. There is one at most; fla
 	{name: "tls_key", shape: shapeFile, beside: "tls_cert", defDoc: "no TLS", doc: "The file with the certificate's key, PEM."},
 	{name: "behind_proxy", shape: shapeFlag, def: false, doc: "Whether a proxy ends TLS before it, and what it says of the client in `X-Forwarded-For` counts."},
 	{name: "cors_origins", shape: shapeTexts, most: maxListed, defDoc: "none", doc: "Origins of other sites whose pages may call it, such as `https://desk.example.com`."},
+	{name: "signing_key", shape: shapeFile, defDoc: "answers are not signed", doc: "The file by which the bridge signs the answers that it forwards, as `holdpoint keys create` makes it."},
+	{name: "unsigned_answers", shape: shapeChoice, choices: append([]string{"none"}, interaction.Risks...), beside: "signing_key", def: "none", doc: "Up to which risk of a question an answer counts that no bridge has signed, such as one of Temporal's own tools."},
 	{name: "requests_per_minute", shape: shapeInteger, low: 1, high: maxPerMinute, def: 6000, doc: "How many requests one principal may make."},
 	{name: "failures_per_minute", shape: shapeInteger, low: 1, high: maxPerMinute, def: 60, doc: "How many requests with wrong credentials, or without, one address may make; more are not looked at."},
 }})
@@ -189,13 +194,16 @@ func (s *section) oidc() *OIDC {
 
 func readBridge(s *section, name string) {
 	b := Bridge{Name: name, Pos: s.pos(), TLSCert: s.existingFile("tls_cert"), TLSKey: s.existingFile("tls_key"), BehindProxy: s.flag("behind_proxy"),
-		RequestsPerMinute: s.integer("requests_per_minute"), FailuresPerMinute: s.integer("failures_per_minute")}
+		RequestsPerMinute: s.integer("requests_per_minute"), FailuresPerMinute: s.integer("failures_per_minute"), SigningKey: s.existingFile("signing_key"), UnsignedAnswers: s.choice("unsigned_answers")}
 	for _, v := range s.list("cors_origins") {
 		u, err := url.Parse(v.text)
 		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.Scheme+"://"+u.Host != v.text {
 			s.report("cors_origins", v.line, "%q is no origin: write scheme and host, such as https://desk.example.com", v.raw)
 		}
 		b.CORSOrigins = append(b.CORSOrigins, v.text)
+	}
+	if b.UnsignedAnswers == "none" {
+		b.UnsignedAnswers = ""
 	}
 	if len(s.l.config.Bridges) > 0 {
 		s.reportKey("type", "there is a bridge already, at %s: keep one", s.l.config.Bridges[0].Pos)
