@@ -52,6 +52,7 @@ type key struct {
 	label  string
 	option interaction.Option
 	no     bool // of a confirmation: answers no
+	keep   bool // of an approval: for later calls of the session as well
 	later  bool
 }
 
@@ -73,6 +74,10 @@ func newDialog(c *cli, it api.Interaction) *dialog {
 			}
 			d.keys = append(d.keys, k)
 		}
+	}
+	if o, ok := keeping(it.Request); ok && !o.Dangerous {
+		d.keys = append(d.keys, key{word: "always", option: o, keep: true,
+			label: "Approve, and always in this session, by the narrowest of: " + strings.Join(it.SuggestedPattern, ", ")})
 	}
 	d.keys = append(d.keys, key{letter: "l", word: "later", label: "Leave it waiting and go on.", later: true})
 	d.untangle()
@@ -243,6 +248,9 @@ func (d *dialog) chosen(k key) verdict {
 	o := k.option
 	d.option, d.typed = o, nil
 	d.resp = interaction.Response{Action: o.Action, OptionID: o.ID}
+	if k.keep {
+		d.resp.Grant = &interaction.Grant{Scope: interaction.GrantSession}
+	}
 	switch {
 	case d.it.Type == interaction.TypeSelect && o.Action == interaction.ActionAnswer:
 		d.resp = interaction.Response{Action: o.Action, Selected: []string{o.ID}}

@@ -22,6 +22,29 @@ func (c *cli) respondLines(w io.Writer, r *remote, it api.Interaction, ref strin
 	for _, o := range answerOptions(it.Request) {
 		fmt.Fprintf(w, "  %s%s\n", head, optionLine(it.Request, o))
 	}
+	if o, ok := keeping(it.Request); ok {
+		more := "   (always allowed in this session by the rule above, or by --pattern; --uses N and --until bound it)"
+		if it.MaxGrant == interaction.GrantUser {
+			more = strings.Replace(more, "session", "session, or with --always user for its user,", 1)
+		}
+		fmt.Fprintf(w, "  %s%s --always session%s\n", head, interaction.Visible(optionWord(it.Request, o)), more)
+	}
+	if len(it.Reviewers) > 0 {
+		fmt.Fprintf(w, "  With a token that may act for others, add --as NAME,group:THEIRS for whoever answers.\n")
+	}
+}
+
+// keeping is the option by which a call is approved for good, if it may be.
+func keeping(q interaction.Request) (interaction.Option, bool) {
+	if q.Kind != interaction.KindPermission || len(q.SuggestedPattern) == 0 || q.MaxGrant != interaction.GrantSession && q.MaxGrant != interaction.GrantUser {
+		return interaction.Option{}, false
+	}
+	for _, o := range q.Options {
+		if o.Action == interaction.ActionApprove {
+			return o, true
+		}
+	}
+	return interaction.Option{}, false
 }
 
 // answerOptions are the options with a line of their own: a select's choices share the first one's.

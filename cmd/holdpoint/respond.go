@@ -21,7 +21,7 @@ type answerFlags struct {
 	args, reason, feedback, text, note, id, body, run string
 	secretFrom                                        string
 	until, always                                     string
-	selected, to, patterns                            []string
+	selected, to, patterns, as                        []string
 	uses                                              int
 	yes, no, json                                     bool
 }
@@ -29,8 +29,12 @@ type answerFlags struct {
 const respondLong = `Answers interactions. ID is what the inbox shows, or any unambiguous part of its beginning.
 ACTION is one of those it offers (approve, modify_args, reject, retry, answer, provide_info, skip, terminate; redact and withhold for an output) or an option's id;
 it may be left out where --text, --select, --yes or --no is the answer. pause holds it, so that its clocks stand,
-resume lets it go on, and delegate --to asks others instead. With --always session or --always user, approve and
-reject are kept as rules for later calls: those that the inbox says, or --pattern.
+resume lets it go on, and delegate --to asks others instead.
+
+"Always allow" is approve --always session, or user: the approval is kept as a rule for later calls, the one that the
+inbox suggests, or --pattern; reject --always keeps a refusal. "inbox ID" says how far the policy lets an approval be kept.
+
+Where a question names its reviewers, answer with the token of one, or, with one that may act for others, --as NAME.
 
 Several IDs, or --run RUN for all that waits in a run, are answered by one ACTION: approve, reject, retry, skip or
 terminate. What is marked dangerous is not approved so: it is left out, and said to be. With --run at a terminal,
@@ -49,6 +53,9 @@ func respondCommand(c *cli) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ids, action, err := f.split(args)
 			if err != nil {
+				return err
+			}
+			if err := f.named(); err != nil {
 				return err
 			}
 			resp, err := f.response(c, action)
@@ -91,6 +98,7 @@ func (f *answerFlags) flags(cmd *cobra.Command) {
 	fs.StringVar(&f.note, "note", "", "a note for the record; the agent does not see it")
 	fs.StringVar(&f.id, "id", "", "id of this response: the same id is applied once")
 	fs.StringVar(&f.body, "body", "", "the whole response, for combined and custom questions: JSON, @FILE, or -")
+	fs.StringSliceVar(&f.as, "as", nil, "answer as this person, with their groups if the question needs them (alice,group:release); needs a token that may act for others")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
 	cmd.MarkFlagsMutuallyExclusive("reason", "feedback")
 	cmd.MarkFlagsMutuallyExclusive("yes", "no")
@@ -154,6 +162,9 @@ func (f *answerFlags) words(resp *interaction.Response) {
 	set(&resp.Feedback, f.reason+f.feedback)
 	set(&resp.Text, f.text)
 	set(&resp.Note, f.note)
+	if who := f.reviewer(); who.ID != "" {
+		resp.Reviewer = who
+	}
 	if f.id != "" {
 		resp.ID = interaction.ResponseID(f.id)
 	}
@@ -209,6 +220,9 @@ func (c *cli) respond(ctx context.Context, cl *client, r *remote, ref, action st
 		return err
 	}
 	if err := c.secretAnswer(ctx, it.Request, f, &resp); err != nil {
+		return err
+	}
+	if err := keepable(it.Request, resp); err != nil {
 		return err
 	}
 	resp.RequestID = it.ID
@@ -280,6 +294,8 @@ func (c *cli) explain(err error, r *remote, it api.Interaction) error {
 	switch code(err) {
 	case api.CodeAlreadyDecided, api.CodeExpired, api.CodeRunEnded:
 		return fmt.Errorf("%w: nothing was changed; %s inbox%s lists what still waits", err, c.name, r.typed())
+	case api.CodeNotEntitled:
+		return fmt.Errorf("%w%s", err, entitling(err))
 	case api.CodeInvalid, api.CodeInvalidArgs, api.CodeDigestMismatch:
 		return fmt.Errorf("%w: it still waits; %s inbox%s %s shows it with the lines that answer it", err, c.name, r.typed(), shortID(it.ID))
 	}

@@ -321,3 +321,18 @@ func TestACallIsRepeatedWhileTheBridgeIsBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestAlwaysIsAWordOfItsOwn(t *testing.T) {
+	t.Parallel()
+	q := approval("run-1-1-0-1", `{"command":"go test ./x"}`)
+	q.Kind, q.MaxGrant, q.SuggestedPattern = interaction.KindPermission, interaction.GrantUser, []string{"bash(go test ./x)"}
+	k := newTalking(t, q)
+	k.ask(t.Context(), "run-1-1-0-1")
+	k.types("always")
+	if got := k.sent(t); len(got) != 1 || got[0].Action != interaction.ActionApprove || got[0].Grant == nil || got[0].Grant.Scope != interaction.GrantSession {
+		t.Errorf("sent was %+v", got)
+	}
+	if !strings.Contains(k.screen.String(), "always       Approve, and always in this session") {
+		t.Errorf("it is not offered:\n%s", k.screen.String())
+	}
+}
