@@ -67,8 +67,8 @@ lint-tools:
 screenshots: build browser ## draw the pictures of docs/images anew
 	$(GO) test -count 1 -run TestEveryPage ./api/web -screenshots
 
-property: build ## let LIVES (5000) random runs pass beside the reference model of the gate
-	$(GO) test -timeout 60m -count 1 -v -run TestGateDoesAsItsModelSays ./workflows -lives $(LIVES)
+property: build ## let LIVES (5000) random runs pass beside the reference model of the gate, a twentieth of them on a real server
+	$(GO) test -timeout 60m -count 1 -v -run TestGateDoesAsItsModelSays ./workflows -lives $(LIVES) -real-lives $$(($(LIVES) / 20))
 
 chaos: build postgres ## kill workers, bridges, PostgreSQL and Temporal at random for CHAOS (3m), then audit every effect
 	$(GO) test -timeout 30m -count 1 -v -run TestNothingIsLostInChaos ./internal/app -chaos $(CHAOS)

@@ -71,6 +71,11 @@ func newWorld(turns [][]called) *world {
 	return w
 }
 
+func (w *world) activities() map[string]any {
+	return map[string]any{activities.StartRunName: w.startRun, activities.CallModelName: w.callModel, activities.RunToolName: w.runTool,
+		activities.ResolveCallName: w.resolveCall, activities.RecheckName: w.recheck, activities.RecordName: w.recordNews, activities.FinishRunName: w.finishRun}
+}
+
 const modelRun = interaction.RunID("r")
 
 func callID(turn, n int) interaction.CallID {

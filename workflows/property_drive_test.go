@@ -13,16 +13,50 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"holdpoint/activities"
 	"holdpoint/agent"
 	"holdpoint/interaction"
 	"holdpoint/workflows"
 )
 
+// place is where a run takes place: Temporal's test environment, or a real server.
+type place interface {
+	Now() time.Time
+	Signal(name string, message any)
+	Update(name, id string, then func(result any, err error), message any)
+	State() (workflows.State, error)
+}
+
+// skipping is the test environment, which skips time.
+type skipping struct {
+	*testsuite.TestWorkflowEnvironment
+}
+
+func (s skipping) Signal(name string, message any) { s.SignalWorkflow(name, message) }
+
+func (s skipping) Update(name, id string, then func(any, error), message any) {
+	s.UpdateWorkflow(name, id, &updated{then}, message)
+}
+
+func (s skipping) State() (state workflows.State, err error) {
+	value, err := s.QueryWorkflow(workflows.QueryState)
+	if err == nil {
+		err = value.Get(&state)
+	}
+	return state, err
+}
+
+// updated takes what becomes of an update.
+type updated struct{ then func(any, error) }
+
+func (*updated) Accept()                        {}
+func (u *updated) Reject(err error)             { u.then(nil, err) }
+func (u *updated) Complete(result any, e error) { u.then(result, e) }
+
 // drive leads a run through a script, beside the model of it.
 type drive struct {
 	script
-	env  *testsuite.TestWorkflowEnvironment
+	place
+	env  *testsuite.TestWorkflowEnvironment // if that is the place
 	w    *world
 	seen map[string]int
 
@@ -84,20 +118,19 @@ func (d *drive) pass() []string {
 	} else if err := d.env.GetWorkflowResult(&res); err != nil {
 		d.complain("%v", err)
 	}
-	d.settle(at, res.Status)
-	return append(d.wrong, d.w.wrong...)
+	return d.settle(at, res.Status)
 }
 
 func (d *drive) environment(at time.Time) {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	d.env = suite.NewTestWorkflowEnvironment()
+	d.place = skipping{d.env}
 	d.env.SetStartTime(at)
 	d.env.SetTestTimeout(20 * time.Second)
 	d.env.SetContinueAsNewSuggested(d.Anew)
 	d.w.now = d.env.Now
-	for name, f := range map[string]any{activities.StartRunName: d.w.startRun, activities.CallModelName: d.w.callModel, activities.RunToolName: d.w.runTool,
-		activities.ResolveCallName: d.w.resolveCall, activities.RecheckName: d.w.recheck, activities.RecordName: d.w.recordNews, activities.FinishRunName: d.w.finishRun} {
+	for name, f := range d.w.activities() {
 		d.env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}
 }
@@ -119,7 +152,9 @@ func (d *drive) plan() {
 		}
 		d.follow(d.env.Now())
 		if quiet && !tie {
-			d.compare()
+			for _, w := range d.compare() {
+				d.complain("%s", w)
+			}
 		}
 		if d.next < len(d.Moves) {
 			d.next++
@@ -179,15 +214,10 @@ func (d *drive) foresee(q *question, r interaction.Response, now time.Time) inte
 }
 
 // compare holds the run against the model.
-func (d *drive) compare() {
-	value, err := d.env.QueryWorkflow(workflows.QueryState)
-	var s workflows.State
-	if err == nil {
-		err = value.Get(&s)
-	}
+func (d *drive) compare() (wrong []string) {
+	s, err := d.State()
 	if err != nil {
-		d.complain("%v", err)
-		return
+		return []string{err.Error()}
 	}
 	want, open := map[interaction.ID]string{}, agent.RunRunning
 	for _, q := range d.questions {
@@ -199,17 +229,18 @@ func (d *drive) compare() {
 		open = agent.RunPaused
 	}
 	if s.Status != open {
-		d.complain("the run is %s, and should be %s", s.Status, open)
+		wrong = append(wrong, fmt.Sprintf("the run is %s, and should be %s", s.Status, open))
 	}
 	for _, p := range s.Pending {
 		if got := fmt.Sprint(p.Status, p.Approvals); got != want[p.ID] {
-			d.complain("%s is %s, and should be %q", p.ID, got, want[p.ID])
+			wrong = append(wrong, fmt.Sprintf("%s is %s, and should be %q", p.ID, got, want[p.ID]))
 		}
 		delete(want, p.ID)
 	}
 	if len(want) > 0 {
-		d.complain("%v should be open", want)
+		wrong = append(wrong, fmt.Sprintf("%v should be open", want))
 	}
+	return wrong
 }
 
 func (d *drive) find(id interaction.ID) *question {

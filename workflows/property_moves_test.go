@@ -12,7 +12,7 @@ import (
 
 // move does what comes next.
 func (d *drive) move(m move) {
-	now := d.env.Now()
+	now := d.place.Now()
 	switch m.What {
 	case moveAnswer:
 		d.answer(d.response(m, interaction.ResponseID(fmt.Sprintf("a%d", d.next)), now), m)
@@ -73,32 +73,25 @@ func (d *drive) response(m move, id interaction.ResponseID, now time.Time) inter
 // deliver sends a message by one of the roads, and tells what it was refused with. A signal is never refused.
 func (d *drive) deliver(name string, message any, signal bool, then func(interaction.Code)) {
 	if signal {
-		d.env.SignalWorkflow(name, message)
+		d.place.Signal(name, message)
 		then("")
 		return
 	}
-	d.env.UpdateWorkflow(name, fmt.Sprintf("u%d-%d-%d", d.minute, d.next, d.updates), &updated{then: func(_ any, err error) { then(code(err)) }}, message)
+	d.place.Update(name, fmt.Sprintf("u%d-%d-%d", d.minute, d.next, d.updates), func(_ any, err error) { then(code(err)) }, message)
 	d.updates++
 }
-
-// updated takes what becomes of an update.
-type updated struct{ then func(any, error) }
-
-func (*updated) Accept()                        {}
-func (u *updated) Reject(err error)             { u.then(nil, err) }
-func (u *updated) Complete(result any, e error) { u.then(result, e) }
 
 // answer sends a response, and holds what becomes of it against the model.
 func (d *drive) answer(r interaction.Response, m move) {
 	d.sent = append(d.sent, r)
 	if m.Signal {
-		d.env.SignalWorkflow(workflows.MessageRespond, r)
+		d.place.Signal(workflows.MessageRespond, r)
 		if got := d.expect(r, ""); got != "" {
 			d.refused[r.ID]++
 		}
 		return
 	}
-	d.env.UpdateWorkflow(workflows.MessageRespond, fmt.Sprintf("u%d-%d-%d", d.minute, d.next, d.updates), &updated{then: func(result any, err error) {
+	d.place.Update(workflows.MessageRespond, fmt.Sprintf("u%d-%d-%d", d.minute, d.next, d.updates), func(result any, err error) {
 		got := code(err)
 		if res, ok := result.(workflows.RespondResult); ok && err == nil {
 			got = interaction.Code(res.Items[0].Code)
@@ -110,14 +103,14 @@ func (d *drive) answer(r interaction.Response, m move) {
 		if want := d.expect(r, got); (want == "") != (got == "") || got != "" && want != got {
 			d.complain("the answer %+v was met with %q, and should be with %q", r, got, want)
 		}
-	}}, r)
+	}, r)
 	d.updates++
 }
 
 // expect applies a response to the model, and returns what it should be refused with. Of several objections, got may be
 // any.
 func (d *drive) expect(r interaction.Response, got interaction.Code) interaction.Code {
-	now := d.env.Now()
+	now := d.place.Now()
 	if q := d.find(r.RequestID); q != nil {
 		for _, c := range d.objections(q, r) {
 			if c == got {
@@ -171,7 +164,7 @@ func (d *drive) toCome(id interaction.ID) bool {
 // settleTie has the model follow the run where an answer comes at the very moment at which time does something: either
 // may win, but not both.
 func (d *drive) settleTie(r interaction.Response, got interaction.Code) {
-	now := d.env.Now()
+	now := d.place.Now()
 	q := d.find(r.RequestID)
 	if (got == interaction.CodeAlreadyDecided || got == interaction.CodeUnknown) && d.endsAt(now) {
 		return
@@ -242,12 +235,12 @@ func (d *drive) rule(id interaction.ID, law string) {
 	law = c.law
 	d.w.mu.Unlock()
 	q.decide(law == "allow")
-	d.env.SignalWorkflow(workflows.MessageRecheck, struct{}{})
+	d.place.Signal(workflows.MessageRecheck, struct{}{})
 }
 
 // windUp leads the run to its end, once the moves are done.
 func (d *drive) windUp() {
-	now := d.env.Now()
+	now := d.place.Now()
 	if d.rounds++; d.rounds > 20 {
 		d.control(workflows.ControlMessage{ID: interaction.ResponseID(fmt.Sprintf("z%d", d.rounds)), RunID: modelRun, Action: workflows.AbortRun}, false, now)
 		return
@@ -260,6 +253,9 @@ func (d *drive) windUp() {
 			continue
 		}
 		for n, who := range people {
+			if !q.open() { // and with it, perhaps, the run has ended
+				break
+			}
 			r := interaction.Response{ID: interaction.ResponseID(fmt.Sprintf("z%d-%s-%d", d.rounds, q.id, n)), RequestID: q.id, Action: interaction.ActionApprove,
 				Reviewer: interaction.Principal{ID: interaction.PrincipalID(who), Groups: groups[who]}, RespondedAt: now}
 			if q.status == interaction.StatusHeld {

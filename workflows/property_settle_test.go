@@ -13,7 +13,7 @@ import (
 )
 
 // settle holds what became of the run, and what its activities were told, against the model.
-func (d *drive) settle(end time.Time, status agent.RunStatus) {
+func (d *drive) settle(end time.Time, status agent.RunStatus) (wrong []string) {
 	d.follow(end)
 	want := agent.RunCompleted
 	if d.stopped {
@@ -29,6 +29,7 @@ func (d *drive) settle(end time.Time, status agent.RunStatus) {
 		d.settleCall(id, c)
 	}
 	d.settleRecord()
+	return append(d.wrong, d.w.wrong...)
 }
 
 // settleQuestion checks that how a question ended was carried out once, with the answers that counted.

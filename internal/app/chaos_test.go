@@ -268,7 +268,7 @@ func TestNothingIsLostInChaos(t *testing.T) {
 	c := newChaos(t)
 	end := time.Now().Add(*chaosFor)
 	var wg sync.WaitGroup
-	for range 3 {
+	for range 5 {
 		wg.Go(func() {
 			for time.Now().Before(end) {
 				c.begin(end.Add(time.Minute))
@@ -283,7 +283,7 @@ func TestNothingIsLostInChaos(t *testing.T) {
 	rounds := 0
 	for ; time.Now().Before(end); rounds++ {
 		c.kill(t, rounds)
-		<-time.After(time.Duration(rand.Int64N(int64(*chaosFor) / 100))) // in a long test, much is done between two kills
+		<-time.After(time.Duration(rand.Int64N(int64(*chaosFor) / 60))) // in a long test, much is done between two kills
 	}
 	wg.Wait()
 	h := c.at(0)
@@ -306,7 +306,7 @@ func (c *chaos) open(t *testing.T) *store.Store {
 // settle answers until every run has ended.
 func (c *chaos) settle(h *apptest.Holdpoint, db *store.Store) {
 	h.T.Helper()
-	deadline := time.Now().Add(3 * time.Minute)
+	deadline := time.Now().Add(3*time.Minute + 2*(*chaosFor))
 	for {
 		open := ""
 		for _, id := range c.runs {
