@@ -211,3 +211,41 @@ func pendingUnder(h *apptest.Holdpoint, root interaction.RunID) (ids []interacti
 	}
 	return ids
 }
+
+// TestPausingAWorkflowPausesItsStages answers what its branches ask while it is paused: nothing runs before it goes on.
+func TestPausingAWorkflowPausesItsStages(t *testing.T) {
+	t.Parallel()
+	done := &counter{}
+	model := &apptest.Model{Turn: func(n int, _ llm.Request) llm.Message {
+		if n == 1 {
+			return apptest.Calls("effect", `{"n":1}`)
+		}
+		return llm.Message{Content: "done"}
+	}}
+	h := apptest.Start(t, withEffect(apptest.Effect{Log: done.log}), apptest.WithModel(model), withConfig(flows))
+	run := h.Start("views", "go")
+	h.Eventually("both branches wait", func() bool { return len(pendingUnder(h, run.RunID)) == 2 })
+	branches := []interaction.RunID{run.RunID + "-1-1-sub", run.RunID + "-1-2-sub"}
+	say := func(action string) {
+		if code, body := h.HTTP("POST", "/v1/runs/"+string(run.RunID)+"/control", map[string]any{"action": action}); code >= 300 {
+			t.Fatalf("%s: %d %s", action, code, body)
+		}
+	}
+	say("pause_run")
+	for _, b := range branches {
+		h.Eventually("a branch to be paused", func() bool { s, err := h.State(workflows.RunWorkflowID(b)); return err == nil && s.Status == "paused" })
+	}
+	for _, id := range pendingUnder(h, run.RunID) {
+		h.Answer(id, map[string]any{"action": "approve"})
+	}
+	if done.count() != 0 {
+		t.Errorf("%d effects while it was paused", done.count())
+	}
+	say("resume_run")
+	if end := h.Ended(run.RunID); end.Status != "completed" || done.count() != 2 {
+		t.Errorf("it ended as %s after %d effects", end.Status, done.count())
+	}
+	h.Closed(run.Workflow)
+	keep(t, "pipeline_paused_and_resumed", h.History(run.Workflow, ""))
+	replay(t, h.History(run.Workflow, ""))
+}
