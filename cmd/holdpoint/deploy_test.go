@@ -203,7 +203,7 @@ func TestTheTopologyApprovesARun(t *testing.T) {
 	if blocks != 1 {
 		t.Fatalf("%d sh blocks in the document", blocks)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	out, err := m.command(ctx, "bash", "-c", strings.ReplaceAll(script, "http://127.0.0.1:7401", url[1])).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "The kernel is: ") {
