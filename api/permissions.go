@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -186,6 +188,9 @@ func (s *Server) checkCall(ctx context.Context, in *rawInput) (*checkedOutput, e
 	case len(b.Args) > 0:
 		args = b.Args
 	}
+	if _, found := s.cfg.Permissions.PolicyRules(b.Agent); b.Agent != "" && !found {
+		return nil, badField("agent", fmt.Sprintf("there is no agent %q; there are %s", b.Agent, strings.Join(s.noAgent(b.Agent).Agents, ", ")))
+	}
 	res, err := s.cfg.Permissions.Check(ctx, CheckCall{UserID: b.UserID, SessionID: b.SessionID, Agent: b.Agent, Tool: b.Tool, Args: args})
 	if err != nil {
 		return nil, err
@@ -244,6 +249,18 @@ type templateListOutput struct{ Body TemplateList }
 
 func (s *Server) listTemplates(context.Context, *struct{}) (*templateListOutput, error) {
 	return &templateListOutput{newPage(s.cfg.Permissions.Templates(), "")}, nil
+}
+
+// templateNames tells which templates there are.
+func (s *Server) templateNames() string {
+	var names []string
+	for _, t := range s.cfg.Permissions.Templates() {
+		names = append(names, t.Name)
+	}
+	if len(names) == 0 {
+		return "; the configuration has none (type: policy_template)"
+	}
+	return "; there are " + strings.Join(names, ", ")
 }
 
 // template finds one by name.

@@ -127,6 +127,13 @@ func (s *rules) PolicyRules(agent string) ([]permission.Rule, bool) {
 	return s.policy, agent == "fixer"
 }
 
+func (s *rules) Odd(r permission.Rule) string {
+	if r.IsAbout(permission.BuiltinTool("bash")) {
+		return ""
+	}
+	return "there is only bash"
+}
+
 func (s *rules) PastCalls(_ context.Context, _ interaction.PrincipalID, limit int) ([]api.PastCall, error) {
 	return s.past[:min(limit, len(s.past))], nil
 }

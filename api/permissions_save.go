@@ -85,7 +85,7 @@ func (s *Server) saveAll(ctx context.Context, save saving, rules []permission.Ru
 	views := make([]RuleView, 0, len(saved))
 	for _, one := range saved {
 		v := viewOf(StoredRule{Rule: one.Rule}, now)
-		v.Replaced = one.Replaced
+		v.Replaced, v.Warning = one.Replaced, s.cfg.Permissions.Odd(one.Rule)
 		views = append(views, v)
 	}
 	s.rulesChanged(ctx, interaction.PrincipalID(rules[0].UserID))
@@ -200,7 +200,7 @@ func (s *Server) grantTemplate(ctx context.Context, in *grantTemplateInput) (*gr
 	}
 	t, found := s.template(in.Name)
 	if !found {
-		return nil, problem(http.StatusNotFound, CodeNotFound, "there is no template %q; GET /v1/permission-templates lists those there are", in.Name)
+		return nil, problem(http.StatusNotFound, CodeNotFound, "there is no template %q%s", in.Name, s.templateNames())
 	}
 	out := GrantedTemplate{ID: b.ID, Template: t.Name}
 	if out.ID == "" {

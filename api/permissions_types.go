@@ -20,6 +20,8 @@ type Permissions interface {
 	PolicyRules(agent string) (rules []permission.Rule, found bool)
 	// PastCalls returns what was called in a user's runs, the newest first, at most limit.
 	PastCalls(ctx context.Context, user interaction.PrincipalID, limit int) ([]PastCall, error)
+	// Odd says what about a rule that can be saved may not be meant; "" for nothing.
+	Odd(r permission.Rule) string
 	// Templates lists the named rule sets that can be granted, ordered by name.
 	Templates() []RuleTemplate
 }
@@ -134,6 +136,7 @@ type RuleView struct {
 	Scope    permission.Layer `json:"scope" enum:"user,session,organisation"`
 	InForce  bool             `json:"in_force"`
 	Replaced []string         `json:"replaced,omitempty" doc:"After saving: the rules whose place it took"`
+	Warning  string           `json:"warning,omitempty" doc:"After saving: what may not be meant, such as a tool that is not there"`
 }
 
 // RuleList is a page of a user's rules. Policy comes with the first page, when an agent is named.

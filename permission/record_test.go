@@ -108,4 +108,13 @@ func TestARuleNamesItsTools(t *testing.T) {
 			t.Errorf("%s names bash: %v", pattern, got)
 		}
 	}
+	for _, c := range []struct {
+		effect  Effect
+		pattern string
+		want    bool
+	}{{Deny, "BASH", true}, {Deny, "*", true}, {Deny, "bash(", false}, {Allow, "bash(ls)", true}, {Allow, "Bash(ls)", false}} {
+		if got := (Rule{Effect: c.effect, Pattern: c.pattern}).IsAbout(bash); got != c.want {
+			t.Errorf("%s %s is about bash: %v", c.effect, c.pattern, got)
+		}
+	}
 }

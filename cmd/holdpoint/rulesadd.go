@@ -82,6 +82,9 @@ func rulesAddCommand(c *cli) *cobra.Command {
 			for _, old := range out.Replaced {
 				fmt.Fprintf(c.out, "It takes the place of %s.\n", interaction.Visible(old))
 			}
+			if out.Warning != "" {
+				fmt.Fprintf(c.err, "Warning: %s.\n", interaction.Visible(out.Warning))
+			}
 			return nil
 		},
 	}
@@ -161,6 +164,11 @@ func rulesTemplatesCommand(c *cli) *cobra.Command {
 			var out api.GrantedTemplate
 			if _, err := cl.do(cmd.Context(), call{method: http.MethodPost, path: userPath(args[1], "/templates/"+url.PathEscape(args[0])), body: b}, &out); err != nil {
 				return err
+			}
+			for _, rule := range out.Rules {
+				if rule.Warning != "" {
+					fmt.Fprintf(c.err, "Warning: %s.\n", interaction.Visible(rule.Warning))
+				}
 			}
 			fmt.Fprintf(c.out, "Granted: %d rules of %s to %s\nRevoke them: %s rules revoke%s %s %s\n", len(out.Rules), interaction.Visible(out.Template),
 				interaction.Visible(args[1]), c.name, r.typed(), shellWord(interaction.Visible(args[1])), shellWord(interaction.Visible(out.ID)))

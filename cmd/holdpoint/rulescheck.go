@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -51,6 +52,9 @@ func checkCommand(c *cli, name, short string, show func(*cli, *remote, checked, 
 				return c.printJSON(out)
 			}
 			show(c, &r, q, args, out)
+			if q.agent == "" && name == "explain" {
+				c.offerAgents(cmd.Context(), cl)
+			}
 			return nil
 		},
 	}
@@ -63,6 +67,19 @@ func checkCommand(c *cli, name, short string, show func(*cli, *remote, checked, 
 	f.BoolVar(&q.asJSON, "json", false, "print JSON")
 	complete(cmd, "agent", c.completing(&r, agentNames))
 	return cmd
+}
+
+// offerAgents says whose policy could have counted.
+func (c *cli) offerAgents(ctx context.Context, cl *client) {
+	list, err := cl.agents(ctx)
+	if err != nil || len(list) == 0 {
+		return // what was asked is answered
+	}
+	names := make([]string, len(list))
+	for i, a := range list {
+		names[i] = interaction.Visible(a.Name)
+	}
+	fmt.Fprintf(c.err, "No agent's policy counted; name one by --agent: %s\n", strings.Join(names, ", "))
 }
 
 // callArgs are the JSON arguments that a command line means.

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"holdpoint/internal/store"
 	"holdpoint/permission"
 	"holdpoint/tool"
+	"holdpoint/tool/mcp"
 )
 
 // ruleStore is where rules are kept: in the database of everything else, or in one of their own.
@@ -137,6 +139,35 @@ func (p permissions) toolNow(name string) tool.Definition {
 		return t.Definition()
 	}
 	return activities.Unconfigured(name)
+}
+
+// Odd warns of a rule about a tool that is not there: it may come later, or be a slip. The tools of MCP servers come
+// and go, so that only the server is looked at.
+func (p permissions) Odd(r permission.Rule) string {
+	for _, d := range p.defs.tools.Definitions() {
+		if r.IsAbout(permission.Tool{Name: d.Name, Server: d.Server}) {
+			return ""
+		}
+	}
+	name, _, _ := strings.Cut(strings.TrimSpace(r.Pattern), "(")
+	var servers []string
+	for _, t := range p.defs.cfg.Tools {
+		if t.Server == nil {
+			continue
+		}
+		prefix := mcp.Prefix + t.Name
+		if strings.HasPrefix(name+"__", prefix+"__") || r.IsAbout(permission.Tool{Name: prefix + "__any", Server: t.Name}) {
+			return ""
+		}
+		servers = append(servers, prefix+"__…")
+	}
+	known := strings.Join(append(p.defs.tools.Names(), servers...), ", ")
+	for _, have := range p.defs.tools.Names() {
+		if strings.EqualFold(have, name) {
+			return fmt.Sprintf("no tool is named %q, so the rule allows nothing: write %s, as the tool is spelled", name, have)
+		}
+	}
+	return fmt.Sprintf("no tool is named %q now, so the rule holds for nothing until there is one; there are %s", name, known)
 }
 
 func (p permissions) Templates() []api.RuleTemplate {

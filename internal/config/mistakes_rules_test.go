@@ -13,6 +13,12 @@ var mistakesOfRules = []mistake{
 		`:4: rules[0].decision: "dney" is none of deny, ask, allow (did you mean "deny"?)
 :5: rules[1].quorum: belongs to decision: ask: remove it
 :5: rules[1].on_timeout: belongs to decision: ask: remove it`},
+	{"a pattern beside another mistake", "type: policy\nname: p\nrules:\n  - {match: \"bash(rm:*\", decision: dney}\n  - {match: \"bash(ls\"}\n  - {match: \"*\", decision: dney}\n",
+		`:4: rules[0].decision: "dney" is none of deny, ask, allow (did you mean "deny"?)
+:4: rules[0].match: the pattern does not end in ")": write tool(pattern), and quote or escape nothing after it
+:5: rules[1].decision: is missing
+:5: rules[1].match: the pattern does not end in ")": write tool(pattern), and quote or escape nothing after it
+:6: rules[2].decision: "dney" is none of deny, ask, allow (did you mean "deny"?)`},
 	{"a rule for a tool with a slip in its name", "type: policy\nname: p\nrules:\n  - {match: \"bahs(rm:*)\", decision: deny}\n",
 		`:4: rules[0].match: no tool is named "bahs" (did you mean "bash"?)`},
 	{"how to ask", `type: policy

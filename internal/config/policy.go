@@ -83,9 +83,16 @@ func (s *section) rule(i int, n *yaml.Node, policy string) (permission.Rule, exa
 	e := r.examples()
 	e.result = result
 	r.finish()
-	if decision != "" && pattern.line != 0 {
+	switch {
+	case pattern.line == 0:
+	case decision != "":
 		out.Pattern = pattern.text
 		r.pattern(&out, decision, pattern)
+	case permission.ParsePattern(permission.Allow, pattern.text) != nil: // whatever the decision, what no deny could say is a mistake
+		out.Pattern = pattern.text
+		if permission.ParsePattern(permission.Deny, pattern.text) != nil {
+			r.pattern(&out, permission.Deny.String(), pattern)
+		}
 	}
 	return out, e, len(s.l.problems) == before
 }
