@@ -245,19 +245,26 @@ func (d *definitions) Agents() []api.AgentInfo {
 }
 
 // protected are Holdpoint's own denies: no agent reads its databases and tokens, or writes its configuration.
-func protected(o Options) []permission.Rule {
+func protected(o Options, bridges []config.Bridge) []permission.Rule {
 	var rules []permission.Rule
 	deny := func(pattern string) {
 		rules = append(rules, permission.Rule{Effect: permission.Deny, Pattern: pattern, Risk: permission.RiskCritical,
 			Note: "Holdpoint's own files", Source: permission.Source{Layer: permission.LayerProtected, Name: "holdpoint"}})
 	}
-	private := literal(filepath.Join(o.Data, privateDir)) + "/**"
-	deny("file_read(" + private + ")")
-	deny("file_write(" + private + ")")
-	deny("file_edit(" + private + ")")
+	private := []string{literal(filepath.Join(o.Data, privateDir)) + "/**"}
 	if file, ok := o.Getenv(seal.EnvFile); ok && filepath.IsAbs(file) {
+		private = append(private, literal(filepath.Clean(file)))
+	}
+	for _, b := range bridges {
+		for _, file := range []string{b.SigningKey, b.TLSKey} {
+			if file != "" {
+				private = append(private, literal(filepath.Clean(file)))
+			}
+		}
+	}
+	for _, file := range private {
 		for _, tool := range []string{"file_read", "file_write", "file_edit"} {
-			deny(tool + "(" + literal(filepath.Clean(file)) + ")")
+			deny(tool + "(" + file + ")")
 		}
 	}
 	if o.Config != "" {

@@ -41,7 +41,7 @@ func (a *App) newActivities() *activities.Activities {
 		home = "" // then ~/ in a path asks
 	}
 	acts := &activities.Activities{Store: a.activityStore(), Definitions: a.defs, Validate: a.schemas.validate,
-		Protected: protected(a.o), Home: home, Now: a.o.Now}
+		Protected: protected(a.o, a.defs.cfg.Bridges), Home: home, Now: a.o.Now}
 	if a.secrets != nil {
 		acts.Secrets = a.secrets
 	}

@@ -127,3 +127,23 @@ func TestAnUnsignedAnswerCountsUpToTheRiskThatIsConfigured(t *testing.T) {
 	h.Answer(h.Waits(run.RunID, 1)[0].ID, map[string]any{"action": "approve"})
 	completes(h, run.RunID)
 }
+
+func TestNoAgentReadsTheBridgesKey(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root, err := signing.CreateRoot(filepath.Join(dir, "root.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "bridge.key")
+	issue(t, root, file)
+	h := apptest.Start(t, apptest.WithModel(apptest.Turns(apptest.Calls("file_read", `{"path":"`+file+`"}`, "bash", apptest.Bash("cat "+file)))),
+		apptest.WithRules(`{match: "file_read(/**)", decision: allow}`, `{match: bash, decision: allow}`), withSigning(t, file, "none"))
+	run := h.Begin("go")
+	completes(h, run.RunID)
+	for _, call := range []string{"-1-1", "-1-2"} {
+		if got := resultOf(h, run.RunID, interaction.CallID(string(run.RunID)+call)); got == nil || strings.Contains(got.Content, "PRIVATE KEY") {
+			t.Errorf("call %s was answered %+v", call, got)
+		}
+	}
+}
