@@ -61,6 +61,10 @@ type Activities struct {
 	Protected []permission.Rule
 	// Secrets opens what people answered in confidence. Nil where no key is configured: then nothing secret is asked.
 	Secrets Secrets
+	// Notifiers tell people and programs, by name.
+	Notifiers map[string]Notifier
+	// NoticePause is the time before the second attempt to deliver a notice. Defaults to DefaultNoticePause.
+	NoticePause time.Duration
 	// Home is what ~/ means in paths.
 	Home string
 	// Worker names this process in the ledger.

@@ -24,6 +24,7 @@ const (
 	EndBranchName    = "EndBranch"
 	EndStageName     = "EndStage"
 	TakeApprovalName = "TakeApproval"
+	DeliverDueName   = "DeliverDue"
 )
 
 // StartRunInput begins a run's record.
@@ -227,6 +228,8 @@ const (
 	CodeMaxSteps     = "max_steps"
 	CodeTooDeep      = "too_deep" // agents called one another too often
 	CodeInternal     = "internal"
+	// CodeNotDelivered, of an event: a notifier could not be reached.
+	CodeNotDelivered = "not_delivered"
 	// CodeRejectedRepeatedly: the model went on making a call that a person had rejected.
 	CodeRejectedRepeatedly = "rejected_repeatedly"
 )

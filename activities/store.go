@@ -22,6 +22,9 @@ type Store interface {
 	Transcript(ctx context.Context, session interaction.SessionID) ([]llm.Step, error)
 	// WaitingRuns returns the workflow ids of a user's runs that wait for people, at most 1,000, the newest first.
 	WaitingRuns(ctx context.Context, user interaction.PrincipalID) ([]string, error)
+	// DueNotices returns at most limit notices that are due, the longest due first, and when the next of all others is, zero
+	// where there is none.
+	DueNotices(ctx context.Context, now time.Time, limit int) (due []agent.Notice, next time.Time, err error)
 	// Run reads a run as it was last committed.
 	Run(ctx context.Context, id interaction.RunID) (r agent.Run, found bool, err error)
 	// Interaction reads an interaction as it was last committed.
@@ -80,6 +83,11 @@ type Tx interface {
 	// SaveInteraction inserts or replaces an interaction.
 	SaveInteraction(ctx context.Context, i interaction.Interaction) error
 	Interaction(ctx context.Context, id interaction.ID) (i interaction.Interaction, found bool, err error)
+	// Enqueue keeps a notice to be delivered at a time. One of that id that is kept already stays as it is.
+	Enqueue(ctx context.Context, n agent.Notice, at time.Time) error
+	// DelayNotice puts a notice off, and DropNotice ends it. One that is gone is no error.
+	DelayNotice(ctx context.Context, n agent.Notice, at time.Time) error
+	DropNotice(ctx context.Context, id string) error
 	// OpenInteractions returns a run's interactions that are not final, oldest first.
 	OpenInteractions(ctx context.Context, run interaction.RunID) ([]interaction.Interaction, error)
 	// Secret returns what a person answered in confidence, encrypted.

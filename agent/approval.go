@@ -29,6 +29,8 @@ type Ask struct {
 	Timeout          time.Duration            `json:"timeout,omitempty"` // nanoseconds; 0 is no deadline
 	RemindEvery      time.Duration            `json:"remind_every,omitempty"`
 	Escalate         []interaction.Escalation `json:"escalate,omitempty"`
+	// CallbackURL is told of the decision.
+	CallbackURL string `json:"callback_url,omitempty"`
 }
 
 // Named is the tool's name under which rules decide.

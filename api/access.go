@@ -74,6 +74,10 @@ func (s *Server) visibleRun(ctx context.Context, id interaction.RunID) (agent.Ru
 			return agent.Run{}, err
 		}
 		if ok {
+			if r.Ask != nil { // the address that the program is told at is the program's
+				ask := *r.Ask
+				ask.CallbackURL, r.Ask = "", &ask
+			}
 			return r, nil
 		}
 	}

@@ -27,6 +27,8 @@ import (
 type Approvals interface {
 	// Policies are the names of the policies by which an approval may be decided.
 	Policies() []string
+	// CheckCallback says what is wrong with an address that is to be told of the decision.
+	CheckCallback(url string) error
 }
 
 // maxWait bounds one long-poll.

@@ -34,6 +34,8 @@ type AskApproval struct {
 	Risk     string            `json:"risk,omitempty" enum:"low,medium,high,critical"`
 	Metadata map[string]string `json:"metadata,omitempty" maxProperties:"32" doc:"Kept with the approval and shown"`
 
+	CallbackURL string `json:"callback_url,omitempty" maxLength:"2048" doc:"Where the decision is posted to, signed; it takes a notifier of kind callback" example:"https://ci.example.com/decided"`
+
 	Reviewers        []string  `json:"reviewers,omitempty" maxItems:"50" doc:"Who may answer, people or group:NAME, where no rule names them; anybody who reviews, when left out"`
 	Quorum           int       `json:"quorum,omitempty" minimum:"0" maximum:"100" doc:"How many must approve, one at least; a rule may ask for more"`
 	ExcludeRequester bool      `json:"exclude_requester,omitempty" doc:"The one for whom it is asked may not answer"`
@@ -105,7 +107,8 @@ func (s *Server) approvalView(ctx context.Context, r agent.Run) (ApprovalView, e
 // checkAsk reads what is asked and refuses what no reviewer could be shown.
 func (s *Server) checkAsk(b AskApproval) (agent.Ask, error) {
 	a := agent.Ask{Title: strings.TrimSpace(b.Title), Message: b.Message, Details: b.Details, Tool: b.Tool, Args: b.Args, Policy: b.Policy,
-		Risk: b.Risk, Reviewers: b.Reviewers, Quorum: b.Quorum, ExcludeRequester: b.ExcludeRequester}
+		Risk: b.Risk, Reviewers: b.Reviewers, Quorum: b.Quorum, ExcludeRequester: b.ExcludeRequester,
+		CallbackURL: b.CallbackURL}
 	if err := s.policyKnown(b.Policy); err != nil {
 		return a, err
 	}
@@ -120,6 +123,11 @@ func (s *Server) checkAsk(b AskApproval) (agent.Ask, error) {
 	for name, value := range b.Metadata {
 		if len(name) > maxMetadataKey || len(value) > maxMetadataValue {
 			return a, tooLong("body.metadata", max(len(name), len(value)), maxMetadataValue)
+		}
+	}
+	if b.CallbackURL != "" {
+		if err := s.cfg.Approvals.CheckCallback(b.CallbackURL); err != nil {
+			return a, badAsk("callback_url", "%v", err)
 		}
 	}
 	if err := askTimes(&a, b); err != nil {

@@ -43,6 +43,10 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 		}
 		defer s.recovered(w, r)
 		s.protect(w, r)
+		if s.ownSignature(r) {
+			s.serveSigned(w, r)
+			return
+		}
 		if s.crossOrigin(w, r) {
 			return
 		}

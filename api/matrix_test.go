@@ -109,6 +109,8 @@ type policies struct{}
 
 func (policies) Policies() []string { return []string{"house"} }
 
+func (policies) CheckCallback(string) error { return nil }
+
 // matrixBridge has uma's run, which is an approval.
 func matrixBridge(t *testing.T) *bridge {
 	t.Helper()

@@ -19,6 +19,7 @@ type Server struct {
 	handler http.Handler
 	mux     *http.ServeMux
 	mounted map[string]bool // patterns that Mount added
+	signed  map[string]bool // patterns that MountSigned added
 	spec    *huma.OpenAPI
 	streams chan struct{} // a place for each open event stream
 
@@ -33,7 +34,7 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("http bridge: %w", err)
 	}
-	s := &Server{cfg: cfg.withDefaults(), mounted: map[string]bool{}}
+	s := &Server{cfg: cfg.withDefaults(), mounted: map[string]bool{}, signed: map[string]bool{}}
 	s.streams = make(chan struct{}, s.cfg.MaxStreams)
 	if err := s.protection(); err != nil {
 		return nil, fmt.Errorf("http bridge: %w", err)

@@ -97,6 +97,9 @@ func TestTheDocumentsYAMLIsAConfiguration(t *testing.T) {
 		if name == "HOLDPOINT_SECRET_KEY" || name == "HOLDPOINT_OLD_KEY" {
 			return base64.StdEncoding.EncodeToString([]byte(fmt.Sprintf("%-32s", name))), true
 		}
+		if name == "HOLDPOINT_WEBHOOK_SECRET" {
+			return "whsec_" + base64.StdEncoding.EncodeToString([]byte(fmt.Sprintf("%-32s", name))), true
+		}
 		if strings.HasSuffix(name, "_DSN") {
 			return "postgres://holdpoint:secret@db.internal/holdpoint", true
 		}

@@ -16,6 +16,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
+	"holdpoint/activities"
 	"holdpoint/api/web"
 	"holdpoint/internal/app/demo"
 	"holdpoint/internal/config"
@@ -39,6 +40,7 @@ type App struct {
 	store     *store.Store
 	secrets   *secrets.Keys     // nil where none are configured
 	mongo     *mongorules.Rules // nil where the store keeps the rules
+	notifiers map[string]activities.Notifier
 	client    client.Client
 	server    *devserver.Server
 	bridge    *bridge
@@ -184,6 +186,9 @@ func (a *App) prepare(ctx context.Context, part string) error {
 		return err
 	}
 	if a.defs, err = newDefinitions(cfg, a.o); err != nil {
+		return err
+	}
+	if err := a.openNotifiers(cfg); err != nil {
 		return err
 	}
 	if err := checkSharedStore(cfg, a.o); err != nil {

@@ -194,16 +194,6 @@ func (d *definitions) Agent(name string) (agent.Agent, bool) {
 	return a, ok
 }
 
-// Policies are the names of the configured policies.
-func (d *definitions) Policies() []string {
-	names := make([]string, len(d.cfg.Policies))
-	for i, p := range d.cfg.Policies {
-		names[i] = p.Name
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Policy returns the rules that hold under a policy now, the same slice each time: the configuration does not change.
 func (d *definitions) Policy(name string) ([]permission.Rule, bool) {
 	found := slices.ContainsFunc(d.cfg.Policies, func(p config.Policy) bool { return p.Name == name })

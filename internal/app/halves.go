@@ -68,6 +68,9 @@ func (a *App) startWorker() error {
 	}
 	a.worker = w
 	a.closing(func() error { a.StopWorker(); return nil })
+	if !a.o.ToolsOnly {
+		a.closing(a.watchOutbox())
+	}
 	return nil
 }
 
@@ -80,12 +83,13 @@ func register(w worker.Worker, acts *activities.Activities, toolsOnly bool) {
 	w.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
 	w.RegisterWorkflowWithOptions(workflows.Pipeline, workflow.RegisterOptions{Name: workflows.PipelineName})
 	w.RegisterWorkflowWithOptions(workflows.Approval, workflow.RegisterOptions{Name: workflows.ApprovalName})
+	w.RegisterWorkflowWithOptions(workflows.Notify, workflow.RegisterOptions{Name: workflows.NotifyName})
 	for name, fn := range map[string]any{activities.StartRunName: acts.StartRun, activities.CallModelName: acts.CallModel,
 		activities.ResolveCallName: acts.ResolveCall, activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record,
 		activities.RecheckName: acts.Recheck, activities.ResolveAgentName: acts.ResolveAgent,
 		activities.AwaitAgentName: acts.AwaitAgent, activities.TakeStageName: acts.TakeStage,
 		activities.EndBranchName: acts.EndBranch, activities.EndStageName: acts.EndStage,
-		activities.TakeApprovalName: acts.TakeApproval} {
+		activities.TakeApprovalName: acts.TakeApproval, activities.DeliverDueName: acts.DeliverDue} {
 		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}
 }
@@ -124,7 +128,7 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 	if err != nil {
 		return err
 	}
-	settings := api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn, Permissions: a.permissions(), Secrets: a.bridgeSecrets(), Tokens: tokens{a.store}, Approvals: a.defs,
+	settings := api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn, Permissions: a.permissions(), Secrets: a.bridgeSecrets(), Tokens: tokens{a.store}, Approvals: programs{a.defs},
 		ValidateArgs: a.validateArgs, TaskQueue: a.o.TaskQueue, UpdateTimeout: a.o.UpdateTimeout, Loopback: auth.Loopback(a.o.Listen) && !front.BehindProxy,
 		BehindProxy: front.BehindProxy, CORSOrigins: front.CORSOrigins, RequestsPerMinute: front.RequestsPerMinute, FailuresPerMinute: front.FailuresPerMinute,
 		Guest: a.guest(dev, front), Version: a.o.Version, Log: a.log, Checks: a.storeChecks(), Metrics: a.telemetry.Handler()}
@@ -135,6 +139,7 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 	if err != nil {
 		return err
 	}
+	a.mountSlack(handler)
 	protocols, err := a.mountAdapters(handler)
 	if err != nil {
 		return err

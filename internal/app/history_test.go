@@ -195,6 +195,7 @@ func replay(t *testing.T, events []*history.HistoryEvent) {
 	r.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
 	r.RegisterWorkflowWithOptions(workflows.Pipeline, workflow.RegisterOptions{Name: workflows.PipelineName})
 	r.RegisterWorkflowWithOptions(workflows.Approval, workflow.RegisterOptions{Name: workflows.ApprovalName})
+	r.RegisterWorkflowWithOptions(workflows.Notify, workflow.RegisterOptions{Name: workflows.NotifyName})
 	if err := r.ReplayWorkflowHistory(nil, &history.History{Events: events}); err != nil {
 		t.Errorf("the history does not replay: %v", err)
 	}

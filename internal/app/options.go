@@ -77,6 +77,8 @@ type Options struct {
 	NoWorker bool
 	// StickyCache bounds how many parked runs a worker keeps in memory. 0 is Temporal's default.
 	StickyCache int
+	// NoticePause is the time before the second attempt to deliver a notice. 0 is the activities' own default.
+	NoticePause time.Duration
 	// Log goes before LogTo.
 	Log *slog.Logger
 }

@@ -55,9 +55,9 @@ func (a *App) ruleStore() ruleStore {
 
 func (a *App) activityStore() activities.Store {
 	if a.mongo != nil {
-		return mongoStore{activityStore{a.store}, a.mongo}
+		return a.outbox(mongoStore{activityStore{a.store}, a.mongo})
 	}
-	return activityStore{a.store}
+	return a.outbox(activityStore{a.store})
 }
 
 // storeChecks are what must answer before the bridge is ready.

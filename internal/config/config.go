@@ -130,6 +130,8 @@ type Config struct {
 	Secrets  []Secrets
 	Adapters []Adapter // one at most
 	Flows    []FlowSpec
+	// Notifiers are told of what waits. One at most is of kind callback.
+	Notifiers []Notifier
 	// Components are all of these as they are written, for showing.
 	Components []Component
 }

@@ -164,6 +164,7 @@ func TestEveryKeyOfTheSchemaIsRead(t *testing.T) {
 		"policy": "", "agent": "", "policy_template": "", "policy_template_rules": "", "policy_template_rules_where": "",
 		"policy_rules": "", "policy_rules_where": "", "policy_rules_examples": "", "policy_rules_escalate": "", "tool_params_bash": "", "tool_needs": "", "secrets": "", "tool_params_http_fetch": "",
 		"auth": "", "auth_tokens": "", "auth_oidc": "", "auth_oidc_roles": "", "bridge": "", "adapter": "",
+		"notifier": "kind: slack\n", "notifier_users": "",
 		"workflow": "kind: loop\n", "workflow_stages": "", "workflow_stages_gate": "", "workflow_stages_gate_escalate": "",
 	}
 	for name := range schema.Defs {
@@ -233,6 +234,8 @@ func withOddValue(name, head, key string) string {
 		return fmt.Sprintf("type: auth\nname: a\noidc: {%s}\n", line(key))
 	case "auth_oidc_roles":
 		return fmt.Sprintf("type: auth\nname: a\noidc: {roles: [{%s}]}\n", line(key))
+	case "notifier_users":
+		return fmt.Sprintf("type: notifier\nname: n\nkind: slack\nusers: [{%s}]\n", line(key))
 	case "workflow_stages":
 		return fmt.Sprintf("type: workflow\nname: w\nkind: pipeline\nstages:\n  - {%s}\n", line(key))
 	case "workflow_stages_gate":

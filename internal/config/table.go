@@ -109,9 +109,6 @@ type kind struct {
 	read   func(s *section, name string)
 }
 
-// laterKinds are types that this version does not have.
-var laterKinds = []string{"notifier"}
-
 func kindOf(name string) (kind, bool) {
 	all := kinds()
 	i := slices.IndexFunc(all, func(k kind) bool { return k.name == name })
@@ -136,5 +133,6 @@ func kinds() []kind {
 		{"secrets", &secretsKeys, readSecrets},
 		{"adapter", &adapterKeys, readAdapter},
 		{"workflow", &workflowKeys, readWorkflow},
+		{"notifier", &notifierKeys, readNotifier},
 	}
 }

@@ -20,7 +20,7 @@ import (
 // changed are locked besides, so that a conflict shows at once and not at the commit.
 var postgresDialect = &dialect{
 	goose:       goose.DialectPostgres,
-	migrations:  []*goose.Migration{postgresOnly, postgresRules, postgresNames, postgresSecrets, postgresTokens},
+	migrations:  []*goose.Migration{postgresOnly, postgresRules, postgresNames, postgresSecrets, postgresTokens, postgresOutbox},
 	migrateLock: "SELECT pg_advisory_lock(7235419803314)", // any number, the same in every process
 	forUpdate:   " FOR UPDATE",
 	forShare:    " FOR SHARE",
@@ -51,7 +51,10 @@ var postgresSecretsSQL string
 //go:embed migrations/postgres/00014_tokens.sql
 var postgresTokensSQL string
 
-// Versions 2, 6, 8 and 14 of the schema, which no other dialect has.
+//go:embed migrations/postgres/00016_outbox.sql
+var postgresOutboxSQL string
+
+// Versions 2, 6, 8, 10, 14 and 16 of the schema, which no other dialect has.
 var (
 	postgresOnly  = goose.NewGoMigration(2, &goose.GoFunc{RunTx: execAll(postgresOnlySQL)}, nil)
 	postgresRules = goose.NewGoMigration(6, &goose.GoFunc{RunTx: execAll(postgresRulesSQL)}, nil)
@@ -60,6 +63,7 @@ var (
 	postgresSecrets = goose.NewGoMigration(10, &goose.GoFunc{RunTx: execAll(postgresSecretsSQL)}, nil)
 
 	postgresTokens = goose.NewGoMigration(14, &goose.GoFunc{RunTx: execAll(postgresTokensSQL)}, nil)
+	postgresOutbox = goose.NewGoMigration(16, &goose.GoFunc{RunTx: execAll(postgresOutboxSQL)}, nil)
 )
 
 // sqlState returns the code of an error that the server reported, "" for any other.
