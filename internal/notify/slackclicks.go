@@ -40,7 +40,7 @@ func (s *Slack) Clicks(answer Answerer) http.Handler {
 			return
 		}
 		s.take(context.WithoutCancel(r.Context()), event, answer) // Slack waits three seconds, and hangs up
-		w.WriteHeader(http.StatusOK) // whatever became of it: Slack would only show that it failed
+		w.WriteHeader(http.StatusOK)                              // whatever became of it: Slack would only show that it failed
 	})
 }
 
