@@ -33,6 +33,9 @@ type Config struct {
 	Sign func(interaction.Response) (interaction.Response, error)
 	// Trust says whose answers count for the runs that are started here. Nil takes answers as they come.
 	Trust *interaction.Trust
+	// Unreached says why what an agent asks may wait and reach nobody, "" where it reaches somebody. It is told to who starts
+	// a run. Defaults to "".
+	Unreached func(agent string) string
 	// ValidateArgs checks the arguments that a reviewer wrote against the tool's schema as it stands for the
 	// run. It refuses them with *interaction.Error whose Field starts with "args"; any other error means that
 	// they could not be checked, and they are refused as well.
@@ -84,6 +87,9 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.RequestsPerMinute, 6000)
 	orDefault(&c.FailuresPerMinute, 60)
 	orDefault(&c.Version, "dev")
+	if c.Unreached == nil {
+		c.Unreached = func(string) string { return "" }
+	}
 	if c.Sign == nil {
 		c.Sign = func(r interaction.Response) (interaction.Response, error) { return r, nil }
 	}

@@ -63,7 +63,11 @@ func (s *Server) start(ctx context.Context, in *startInput) (*startOutput, error
 	if err := s.cfg.Store.EnsureRun(context.WithoutCancel(ctx), r); err != nil {
 		s.cfg.Log.WarnContext(ctx, "a started run could not be stored yet", "run_id", r.ID, "error", err)
 	}
-	return &startOutput{started(r)}, nil
+	out := started(r)
+	if why := s.cfg.Unreached(r.Agent); why != "" {
+		out.Warnings = append(out.Warnings, why)
+	}
+	return &startOutput{out}, nil
 }
 
 func started(r agent.Run) StartedRun {

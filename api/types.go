@@ -25,6 +25,7 @@ type StartedRun struct {
 	SessionID  interaction.SessionID `json:"session_id"`
 	WorkflowID string                `json:"workflow_id"`
 	Status     agent.RunStatus       `json:"status"`
+	Warnings   []string              `json:"warnings,omitempty" doc:"What to know before waiting for it, such as that nobody is told of what it asks"`
 }
 
 // RunView is a run as GET /v1/runs/{run_id} shows it.

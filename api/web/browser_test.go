@@ -205,8 +205,10 @@ func (tb *tab) click(sel string) {
 	tb.run("click "+sel, chromedp.Click(chromedp.CSS(sel)))
 }
 
+// press types keys, once the page takes them: neither before its script runs nor while it is being left.
 func (tb *tab) press(keys string) {
 	tb.t.Helper()
+	tb.holds(`"ready" in document.documentElement.dataset`)
 	tb.run("press "+keys, chromedp.KeyEvent(keys))
 }
 

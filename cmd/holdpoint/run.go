@@ -75,6 +75,9 @@ func (c *cli) run(ctx context.Context, cl *client, r *remote, body api.StartRun,
 	if err != nil {
 		return err
 	}
+	for _, w := range started.Warnings {
+		fmt.Fprintf(c.err, "%s %s\n", c.style.yellow("Warning:"), interaction.Visible(w))
+	}
 	err = c.watch(ctx, cl, r, started.RunID, watching{json: asJSON, ask: c.asks && !asJSON})
 	if ctx.Err() != nil {
 		fmt.Fprintf(c.err, "\nRun %s goes on without you. What waits for a person: %s inbox%s\n", interaction.Visible(string(started.RunID)), c.name, r.typed())

@@ -132,6 +132,9 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 		ValidateArgs: a.validateArgs, TaskQueue: a.o.TaskQueue, UpdateTimeout: a.o.UpdateTimeout, Loopback: auth.Loopback(a.o.Listen) && !front.BehindProxy,
 		BehindProxy: front.BehindProxy, CORSOrigins: front.CORSOrigins, RequestsPerMinute: front.RequestsPerMinute, FailuresPerMinute: front.FailuresPerMinute,
 		Guest: a.guest(dev, front), Version: a.o.Version, Log: a.log, Checks: a.storeChecks(), Metrics: a.telemetry.Handler()}
+	if !dev { // there, the inbox is open beside it
+		settings.Unreached = a.defs.unreached
+	}
 	if err := a.signs(&settings, front, dev); err != nil {
 		return err
 	}

@@ -178,5 +178,13 @@
     counted();
     // A conversation begins at its end.
     if (document.querySelector("[data-compose]")) scrollTo(0, document.body.scrollHeight);
+    document.documentElement.dataset.ready = "";
+  });
+  // A page that is being left takes no more keys: what they would do is done on the page that comes.
+  addEventListener("submit", (e) => {
+    if (!e.defaultPrevented) delete document.documentElement.dataset.ready;
+  });
+  addEventListener("pageshow", (e) => {
+    if (e.persisted) document.documentElement.dataset.ready = "";
   });
 })();
