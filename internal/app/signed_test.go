@@ -84,6 +84,7 @@ func TestOnlyWhatABridgeSignedDecides(t *testing.T) {
 
 	// The key is changed while the run waits.
 	h.Answer(asked[0].ID, map[string]any{"action": "approve"})
+	h.Eventually("what was approved to be done", func() bool { return resultOf(h, run.RunID, asked[0].ToolCallID) != nil })
 	issue(t, root, file)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
