@@ -11,6 +11,10 @@ import (
 // maxTailBytes bounds what an error quotes of the log.
 const maxTailBytes = 4 << 10
 
+// maxSearchBytes bounds how much of the log is looked at for what was wrong: a server that panics over a port writes its
+// whole stack behind that.
+const maxSearchBytes = 512 << 10
+
 // openLog opens the file that gets the server's output. One that has grown too large is set aside, replacing
 // the one set aside before.
 func openLog(name string) (*os.File, error) {
@@ -45,13 +49,13 @@ func (s *Server) closeLog() error {
 	return err
 }
 
-// logTail returns the end of what was written since start, as text that a terminal can be given.
-func logTail(f *os.File, start int64) string {
+// logTail returns the last bytes of what was written since start, as text that a terminal can be given.
+func logTail(f *os.File, start, most int64) string {
 	info, err := f.Stat()
 	if err != nil {
 		return ""
 	}
-	from := max(start, info.Size()-maxTailBytes)
+	from := max(start, info.Size()-most)
 	buf := make([]byte, max(0, info.Size()-from))
 	n, err := f.ReadAt(buf, from)
 	if err != nil && n == 0 {

@@ -83,12 +83,12 @@ func (e *portTakenError) Unwrap() error { return e.err }
 var portTaken = regexp.MustCompile(`(?i)address already in use|can't (?:set|use) .*port`)
 
 // startError puts what the server wrote below why it was given up.
-func startError(binary string, err error, tail string) error {
+func startError(binary string, err error, all, tail string) error {
 	if tail == "" {
 		tail = "(it wrote nothing)"
 	}
 	err = fmt.Errorf("the Temporal dev server %s did not start: %w\nThe end of its log:\n%s", binary, err, tail)
-	if portTaken.MatchString(tail) {
+	if portTaken.MatchString(all) {
 		return &portTakenError{err: err}
 	}
 	return err

@@ -152,8 +152,8 @@ func launch(ctx context.Context, o Options, held *lock) (*Server, error) {
 		return nil, errors.Join(err, s.end())
 	}
 	if err := s.ready(ctx, o.Namespace); err != nil {
-		tail := logTail(s.log, logStart)
-		return nil, errors.Join(startError(o.Binary, err, tail), s.end())
+		all, tail := logTail(s.log, logStart, maxSearchBytes), logTail(s.log, logStart, maxTailBytes)
+		return nil, errors.Join(startError(o.Binary, err, all, tail), s.end())
 	}
 	return s, nil
 }
