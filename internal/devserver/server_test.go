@@ -235,10 +235,11 @@ func TestServerThatIsNoneSaysWhatItWrote(t *testing.T) {
 	start(t, devserver.Options{DBFile: filepath.Join(dir, "t.db")}) // the failed start left no lock behind
 }
 
+// TestServerTriesOtherPortsWhenTheyAreTaken has one that panics over a port, and writes a long stack behind that.
 func TestServerTriesOtherPortsWhenTheyAreTaken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	bin := script(t, dir, fmt.Sprintf("if mkdir %q; then echo 'listen tcp 127.0.0.1:1: bind: address already in use'; exit 1; fi; exec %q \"$@\"",
+	bin := script(t, dir, fmt.Sprintf("if mkdir %q; then echo 'listen tcp 127.0.0.1:1: bind: address already in use'; seq 20000; exit 2; fi; exec %q \"$@\"",
 		filepath.Join(dir, "tried"), binary(t)))
 	s, err := devserver.Start(t.Context(), devserver.Options{Binary: bin})
 	if err != nil {
