@@ -57,6 +57,28 @@ func PrivateAddress(a netip.Addr) bool {
 	return ok && notPublic(inner)
 }
 
+// AdmitsAddress reports whether a connection may be made to what a name has
+// become: to a public address always, and, where the operator has listed the
+// name, to one on this machine or a private or shared network. Listing a name
+// never leads to a cloud's metadata service, whose answers are credentials.
+//
+// It is the one decision of everything here that connects to what a model or a
+// program has named.
+func AdmitsAddress(a netip.Addr, listed bool) bool {
+	a = a.WithZone("").Unmap()
+	if !PrivateAddress(a) {
+		return true
+	}
+	return listed && (a.IsPrivate() || a.IsLoopback() || sharedNet.Contains(a)) && !slices.Contains(metadata, a)
+}
+
+// sharedNet is what carriers and overlay networks use inside.
+var sharedNet = netip.MustParsePrefix("100.64.0.0/10")
+
+// metadata are the addresses of metadata services that are not link-local:
+// Alibaba's, and Amazon's by IPv6.
+var metadata = []netip.Addr{netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("fd00:ec2::254")}
+
 func notPublic(a netip.Addr) bool {
 	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() ||
 		slices.ContainsFunc(privateNets, func(p netip.Prefix) bool { return p.Contains(a) })

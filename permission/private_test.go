@@ -32,6 +32,28 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
+func TestAListedNameLeadsToPrivateNetworksAndNoFurther(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]struct{ unlisted, listed bool }{
+		"8.8.8.8": {true, true}, "2606:4700::1111": {true, true}, "::ffff:8.8.8.8": {true, true},
+		"10.1.2.3": {false, true}, "127.0.0.1": {false, true}, "::1": {false, true}, "fd00::1": {false, true}, "::ffff:192.168.0.1": {false, true},
+		"100.64.0.1": {false, true}, "100.127.255.254": {false, true},
+		"169.254.169.254": {}, "fe80::1": {}, "fe80::1%eth0": {}, "100.100.100.200": {}, "fd00:ec2::254": {}, "::ffff:169.254.169.254": {},
+		"0.0.0.0": {}, "224.0.0.1": {}, "168.63.129.16": {}, "64:ff9b::a9fe:a9fe": {}, "192.0.0.192": {},
+	} {
+		a := netip.MustParseAddr(address)
+		if got := AdmitsAddress(a, false); got != want.unlisted {
+			t.Errorf("%s: %t for any name", address, got)
+		}
+		if got := AdmitsAddress(a, true); got != want.listed {
+			t.Errorf("%s: %t for a listed name", address, got)
+		}
+	}
+	if AdmitsAddress(netip.Addr{}, true) {
+		t.Error("no address at all is admitted")
+	}
+}
+
 func TestADecisionSaysThatTheHostIsPrivate(t *testing.T) {
 	t.Parallel()
 	named := rulesOf(a("http_fetch(http://127.0.0.1:8080/**)", "http_fetch(http://localhost/**)"), nil, a("http_fetch(http://10.0.0.7/**)"))

@@ -36,17 +36,10 @@ func CheckCallback(address string, hosts []string) error {
 	if u.Scheme != "https" && (u.Scheme != "http" || !listed) {
 		return errors.New("must be https")
 	}
-	if a, err := netip.ParseAddr(u.Hostname()); err == nil && !admits(a, listed) {
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil && !permission.AdmitsAddress(a, listed) {
 		return errPrivate
 	}
 	return nil
-}
-
-// admits decides on the address itself that a connection is about to be made to. A listed host may be private, but not
-// link-local, where metadata lives.
-func admits(a netip.Addr, listed bool) bool {
-	a = a.WithZone("").Unmap()
-	return !permission.PrivateAddress(a) || listed && (a.IsPrivate() || a.IsLoopback())
 }
 
 // guarded is a transport that looks at every address when it is dialled, so that no name server leads inside. It keeps no
@@ -59,7 +52,7 @@ func guarded(hosts []string) *http.Transport {
 		}
 		listed := slices.Contains(hosts, strings.ToLower(host))
 		d := net.Dialer{Timeout: 10 * time.Second, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			if ap, err := netip.ParseAddrPort(address); err != nil || !admits(ap.Addr(), listed) {
+			if ap, err := netip.ParseAddrPort(address); err != nil || !permission.AdmitsAddress(ap.Addr(), listed) {
 				return errPrivate
 			}
 			return nil

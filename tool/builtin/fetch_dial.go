@@ -30,27 +30,22 @@ const (
 //
 //   - if it stands in the URL, and a rule names it;
 //   - if the URL's host is localhost or a metadata service, a rule names that, and it has an address of its kind;
-//   - if the operator listed the name (Config.PrivateHosts), and then no link-local one, where metadata lives.
+//   - if the operator listed the name (Config.PrivateHosts), as permission.AdmitsAddress has it.
 type guard struct {
 	host    string // as fetchHost gives it
 	private bool   // a rule names the host
 	listed  bool
 }
 
-var sharedNet = netip.MustParsePrefix("100.64.0.0/10")
-
 func (g guard) admits(a netip.Addr) bool {
 	a = a.WithZone("").Unmap()
-	if !permission.PrivateAddress(a) {
-		return true
-	}
 	literal, err := netip.ParseAddr(g.host)
 	switch {
+	case permission.AdmitsAddress(a, g.listed && err != nil):
+		return true
 	case err == nil:
 		return g.private && literal == a
-	case g.listed:
-		return a.IsPrivate() || a.IsLoopback() || sharedNet.Contains(a)
-	case !g.private:
+	case g.listed, !g.private:
 		return false
 	case g.host == "localhost" || g.host == "localhost.localdomain" || strings.HasSuffix(g.host, ".localhost"):
 		return a.IsLoopback()
