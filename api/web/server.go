@@ -22,6 +22,10 @@ type Config struct {
 	API http.Handler
 	// Auth tells whose a token is.
 	Auth api.Authenticator
+	// SignIns are the issuers at which people may sign in, beside doing so with a token.
+	SignIns []SignIn
+	// Tokens makes the token of a session that began at an issuer. Required where there are SignIns.
+	Tokens api.Tokens
 	// Key seals sessions, at least 32 bytes. Bridges that share it share their sessions.
 	Key []byte
 	// Loopback says that the bridge listens on loopback only: pages for any other host are then refused.
@@ -53,6 +57,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if len(cfg.Key) < 32 {
 		return nil, errors.New("web: Config.Key needs 32 bytes or more")
+	}
+	if len(cfg.SignIns) > 0 && cfg.Tokens == nil {
+		return nil, errors.New("web: Config.Tokens is required with Config.SignIns")
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
@@ -96,6 +103,8 @@ func (s *Server) routes() {
 	s.mux.Handle("GET /static/", s.files())
 	s.mux.HandleFunc("GET /sign-in", s.open(signInPage))
 	s.mux.HandleFunc("POST /sign-in", s.open(signIn))
+	s.mux.HandleFunc("GET /sign-in/with/{issuer}", s.open(beginSignIn))
+	s.mux.HandleFunc("GET "+CallbackPath, s.open(finishSignIn))
 	for pattern, fn := range map[string]func(*view) error{
 		"GET /{$}":                  func(v *view) error { return v.redirect("/inbox") },
 		"POST /sign-out":            signOut,

@@ -26,45 +26,56 @@ const sessionAge = 7 * 24 * time.Hour
 type session struct {
 	ID    string `json:"id"`
 	Token string `json:"token,omitempty"` // "" where the bridge needs none
-	Until int64  `json:"until"`
+	// Issued is the id of the token, where it was made for this session and ends with it.
+	Issued string `json:"issued,omitempty"`
+	Until  int64  `json:"until"`
 }
 
 // newSession begins a session and sets its cookie.
-func (s *Server) newSession(w http.ResponseWriter, r *http.Request, token string) (session, error) {
-	ses := session{ID: rand.Text(), Token: token, Until: s.cfg.Clock().Add(sessionAge).Unix()}
-	plain, err := json.Marshal(ses)
+func (s *Server) newSession(w http.ResponseWriter, r *http.Request, ses session, lasts time.Duration) (session, error) {
+	ses.ID, ses.Until = rand.Text(), s.cfg.Clock().Add(lasts).Unix()
+	return ses, s.keep(w, r, cookieName, ses, lasts)
+}
+
+// keep has the browser keep a value that only this server, and those with its key, can read.
+func (s *Server) keep(w http.ResponseWriter, r *http.Request, name string, value any, lasts time.Duration) error {
+	plain, err := json.Marshal(value)
 	if err != nil {
-		return ses, err
+		return err
 	}
 	nonce := make([]byte, s.seal.NonceSize())
 	if _, err := rand.Read(nonce); err != nil {
-		return ses, err
+		return err
 	}
-	value := base64.RawURLEncoding.EncodeToString(s.seal.Seal(nonce, nonce, plain, []byte(cookieName)))
-	http.SetCookie(w, s.cookie(r, value, int(sessionAge.Seconds())))
-	return ses, nil
+	sealed := base64.RawURLEncoding.EncodeToString(s.seal.Seal(nonce, nonce, plain, []byte(name)))
+	http.SetCookie(w, s.cookie(r, name, sealed, int(lasts.Seconds())))
+	return nil
 }
 
-func (s *Server) cookie(r *http.Request, value string, age int) *http.Cookie {
+// kept reads what the browser was given to keep.
+func (s *Server) kept(r *http.Request, name string, value any) bool {
+	c, err := r.Cookie(name)
+	if err != nil {
+		return false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(c.Value)
+	n := s.seal.NonceSize()
+	if err != nil || len(raw) <= n {
+		return false
+	}
+	plain, err := s.seal.Open(nil, raw[:n], raw[n:], []byte(name))
+	return err == nil && json.Unmarshal(plain, value) == nil
+}
+
+func (s *Server) cookie(r *http.Request, name, value string, age int) *http.Cookie {
 	tls := r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
-	return &http.Cookie{Name: cookieName, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: tls, SameSite: http.SameSiteLaxMode}
+	return &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: tls, SameSite: http.SameSiteLaxMode}
 }
 
 // sessionOf opens the cookie of a request.
 func (s *Server) sessionOf(r *http.Request) (ses session, ok bool) {
-	c, err := r.Cookie(cookieName)
-	if err != nil {
-		return ses, false
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(c.Value)
-	if n := s.seal.NonceSize(); err == nil && len(raw) > n {
-		var plain []byte
-		if plain, err = s.seal.Open(nil, raw[:n], raw[n:], []byte(cookieName)); err == nil {
-			err = json.Unmarshal(plain, &ses)
-		}
-		return ses, err == nil && s.cfg.Clock().Unix() < ses.Until
-	}
-	return ses, false
+	ok = s.kept(r, cookieName, &ses)
+	return ses, ok && s.cfg.Clock().Unix() < ses.Until
 }
 
 // whose asks whose a token is.

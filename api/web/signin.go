@@ -10,11 +10,16 @@ type signInData struct {
 	page
 	Problem string
 	Next    string
+	Ways    []SignIn
+}
+
+func (v *view) signInData() signInData {
+	return signInData{page: v.page("Sign in", ""), Next: localPath(v.r.FormValue("next")), Ways: v.s.cfg.SignIns}
 }
 
 // signInPage asks for a token, or signs in whoever comes by a link that has not been used.
 func signInPage(v *view) error {
-	data := signInData{page: v.page("Sign in", ""), Next: localPath(v.r.FormValue("next"))}
+	data := v.signInData()
 	if code := v.r.FormValue("link"); code != "" {
 		if token, ok := v.s.take(code); ok {
 			return v.enter(token, data)
@@ -25,7 +30,7 @@ func signInPage(v *view) error {
 }
 
 func signIn(v *view) error {
-	data := signInData{page: v.page("Sign in", ""), Next: localPath(v.r.FormValue("next"))}
+	data := v.signInData()
 	return v.enter(strings.TrimSpace(v.r.FormValue("token")), data)
 }
 
@@ -39,14 +44,20 @@ func (v *view) enter(token string, data signInData) error {
 		}
 		return v.render(p.Status, "signin", data)
 	}
-	if _, err := v.s.newSession(v.w, v.r, token); err != nil {
+	if _, err := v.s.newSession(v.w, v.r, session{Token: token}, sessionAge); err != nil {
 		return err
 	}
 	return v.redirect(data.Next)
 }
 
+// signOut ends the session, and the token that was made for it.
 func signOut(v *view) error {
-	http.SetCookie(v.w, v.s.cookie(v.r, "", -1))
+	if v.ses.Issued != "" {
+		if _, _, err := v.s.cfg.Tokens.RevokeToken(v.r.Context(), v.ses.Issued, v.who.ID, v.s.cfg.Clock()); err != nil {
+			return err
+		}
+	}
+	http.SetCookie(v.w, v.s.cookie(v.r, cookieName, "", -1))
 	return v.redirect("/sign-in")
 }
 

@@ -87,7 +87,7 @@ func (v *view) identify() (bool, error) {
 		if v.r.Method != http.MethodGet {
 			return false, nil
 		}
-		if ses, err = v.s.newSession(v.w, v.r, ""); err != nil {
+		if ses, err = v.s.newSession(v.w, v.r, session{}, sessionAge); err != nil {
 			return false, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"holdpoint/api"
+	"holdpoint/api/web"
 	"holdpoint/interaction"
 	"holdpoint/internal/auth"
 	"holdpoint/internal/config"
@@ -92,14 +93,41 @@ func configuredAuth(c config.Auth) (auth.Chain, error) {
 	if c.OIDC == nil {
 		return chain, nil
 	}
+	o, err := issuer(c)
+	if err != nil {
+		return nil, err
+	}
+	return append(chain, o), nil
+}
+
+// issuer is the OpenID Connect issuer of a component.
+func issuer(c config.Auth) (*auth.OIDC, error) {
 	cfg := auth.OIDCConfig{Issuer: c.OIDC.Issuer, Audience: c.OIDC.Audience, IDClaim: c.OIDC.IDClaim, GroupsClaim: c.OIDC.GroupsClaim,
 		DefaultRoles: c.OIDC.DefaultRoles, ClockSkew: c.OIDC.ClockSkew}
 	for _, g := range c.OIDC.Roles {
 		cfg.Roles = append(cfg.Roles, auth.GroupRoles(g))
 	}
-	o, err := auth.NewOIDC(cfg)
-	if err != nil {
-		return nil, err
+	return auth.NewOIDC(cfg)
+}
+
+// signIns are the issuers at which people sign in with their browser.
+func (a *App) signIns() ([]web.SignIn, error) {
+	var out []web.SignIn
+	for _, c := range a.defs.cfg.Auths {
+		if c.OIDC == nil || c.OIDC.SignIn == nil {
+			continue
+		}
+		in := c.OIDC.SignIn
+		o, err := issuer(c)
+		if err != nil {
+			return nil, err
+		}
+		way, err := auth.NewSignIn(o, auth.SignInConfig{Name: c.Name, Label: in.Label, ClientID: in.ClientID, ClientSecret: in.ClientSecret.Reveal(),
+			Scopes: in.Scopes, Callback: in.Address + web.CallbackPath})
+		if err != nil {
+			return nil, fmt.Errorf("%s: auth %s: %w", c.Pos, c.Name, err)
+		}
+		out = append(out, web.SignIn{Issuer: way, Lasts: in.Lasts})
 	}
-	return append(chain, o), nil
+	return out, nil
 }

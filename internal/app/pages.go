@@ -19,7 +19,11 @@ func (a *App) newPages(bridge *api.Server, authn api.Authenticator) (*web.Server
 	if err != nil {
 		return nil, fmt.Errorf("the key of browser sessions: %w", err)
 	}
-	return web.New(web.Config{API: bridge, Auth: authn, Key: key, Loopback: auth.Loopback(a.o.Listen), TemporalUI: a.TemporalUI(),
+	ways, err := a.signIns()
+	if err != nil {
+		return nil, err
+	}
+	return web.New(web.Config{API: bridge, Auth: authn, Key: key, SignIns: ways, Tokens: tokens{a.store}, Loopback: auth.Loopback(a.o.Listen), TemporalUI: a.TemporalUI(),
 		Version: a.o.Version, Log: a.log})
 }
 

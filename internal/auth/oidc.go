@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
 
 	"holdpoint/interaction"
 )
@@ -63,8 +64,14 @@ type OIDC struct {
 	cfg    OIDCConfig
 	client *http.Client
 
-	mu       sync.Mutex
-	verifier *oidc.IDTokenVerifier
+	mu    sync.Mutex
+	found *discovered
+}
+
+// discovered is what the issuer says of itself.
+type discovered struct {
+	keys     keys
+	endpoint oauth2.Endpoint
 }
 
 // NewOIDC checks the configuration. It does not reach the issuer yet.
@@ -123,21 +130,28 @@ func (o *OIDC) Authenticate(r *http.Request) (p interaction.Principal, ok bool, 
 	if !ok || !o.meant(token) {
 		return p, false, nil
 	}
-	v, err := o.ready(r.Context())
-	if err != nil {
+	claims, ok, err := o.verify(r.Context(), o.cfg.Audience, token)
+	if err != nil || !ok {
 		return p, false, err
-	}
-	fault := new(faultOf)
-	idToken, err := v.Verify(context.WithValue(r.Context(), faultKey{}, fault), token)
-	if err != nil {
-		return p, false, fault.err // nil: the token is no good
-	}
-	var claims map[string]any
-	if err := idToken.Claims(&claims); err != nil {
-		return p, false, nil
 	}
 	p, ok = o.principal(claims)
 	return p, ok, nil
+}
+
+// verify returns what a token says that is the issuer's, for that audience and in its time.
+func (o *OIDC) verify(ctx context.Context, audience, token string) (claims map[string]any, ok bool, err error) {
+	d, err := o.ready(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	v := oidc.NewVerifier(o.cfg.Issuer, d.keys, &oidc.Config{ClientID: audience, SupportedSigningAlgs: signingAlgorithms,
+		Now: func() time.Time { return o.cfg.Now().Add(-o.cfg.ClockSkew) }})
+	fault := new(faultOf)
+	idToken, err := v.Verify(context.WithValue(ctx, faultKey{}, fault), token)
+	if err != nil {
+		return nil, false, fault.err // nil: the token is no good
+	}
+	return claims, idToken.Claims(&claims) == nil, nil
 }
 
 // meant reports whether a token claims to be of this issuer and for this audience, so that no stranger's token, and
@@ -157,12 +171,12 @@ func (o *OIDC) meant(token string) bool {
 	return json.Unmarshal(payload, &claims) == nil && claims.Issuer == o.cfg.Issuer
 }
 
-// ready finds out where the issuer's keys are, once.
-func (o *OIDC) ready(ctx context.Context) (*oidc.IDTokenVerifier, error) {
+// ready finds out where the issuer's keys are, and where people sign in, once.
+func (o *OIDC) ready(ctx context.Context) (*discovered, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.verifier != nil {
-		return o.verifier, nil
+	if o.found != nil {
+		return o.found, nil
 	}
 	ctx = oidc.ClientContext(context.WithoutCancel(ctx), o.client) // the provider outlives the request that made it
 	provider, err := oidc.NewProvider(ctx, o.cfg.Issuer)
@@ -175,9 +189,8 @@ func (o *OIDC) ready(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	if err := provider.Claims(&found); err != nil || found.Keys == "" {
 		return nil, fmt.Errorf("auth: the oidc issuer %s does not say where its keys are (jwks_uri)", o.cfg.Issuer)
 	}
-	o.verifier = oidc.NewVerifier(o.cfg.Issuer, keys{oidc.NewRemoteKeySet(ctx, found.Keys)}, &oidc.Config{ClientID: o.cfg.Audience,
-		SupportedSigningAlgs: signingAlgorithms, Now: func() time.Time { return o.cfg.Now().Add(-o.cfg.ClockSkew) }})
-	return o.verifier, nil
+	o.found = &discovered{keys: keys{oidc.NewRemoteKeySet(ctx, found.Keys)}, endpoint: provider.Endpoint()}
+	return o.found, nil
 }
 
 // principal reads who a verified token is about. One without a usable id is nobody.

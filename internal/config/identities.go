@@ -15,6 +15,9 @@ import (
 // roles are those that a principal may have.
 var roles = []string{"user", "reviewer", "admin", "act_for"}
 
+// loopbackNames are hosts that no other machine is.
+var loopbackNames = []string{"localhost", "127.0.0.1", "::1"}
+
 const (
 	maxTokens    = 500
 	maxClockSkew = time.Hour
@@ -44,6 +47,17 @@ type OIDC struct {
 	Roles                []GroupRoles
 	DefaultRoles         []string
 	ClockSkew            time.Duration
+	SignIn               *SignIn // nil where nobody signs in at the issuer with a browser
+}
+
+// SignIn is how the issuer knows the inbox in the browser.
+type SignIn struct {
+	ClientID     string // "" is the audience
+	ClientSecret Secret
+	Address      string // of the bridge as browsers reach it, without a path
+	Label        string // "" is the component's name
+	Scopes       []string
+	Lasts        time.Duration
 }
 
 // GroupRoles are the roles of a group's members.
@@ -85,6 +99,16 @@ var oidcKeys = object{keys: []key{
 	{name: "roles", shape: shapeObjects, items: &groupRoleKeys, most: maxListed, defDoc: "none", doc: "The roles that groups have."},
 	{name: "default_roles", shape: shapeTexts, choices: roles, most: len(roles), defDoc: "none", doc: "The roles of everybody with a valid token."},
 	{name: "clock_skew", shape: shapeDuration, limit: 24 * time.Hour, defDoc: "1m", doc: "How far the issuer's clock may be off, at most 1h."},
+	{name: "sign_in", shape: shapeObject, items: &signInKeys, defDoc: "by token only", doc: "Lets people sign in to the inbox in the browser at the issuer."},
+}}
+
+var signInKeys = object{keys: []key{
+	{name: "address", shape: shapeURL, required: true, doc: "The bridge's address as browsers reach it, such as `https://holdpoint.example.com`. `https`, but on loopback. The issuer has to know this and `/sign-in/callback` as the address to come back to."},
+	{name: "client_id", shape: shapeText, defDoc: "the audience", doc: "The inbox's id at the issuer."},
+	{name: "client_secret", shape: shapeSecret, defDoc: "none, PKCE alone", doc: "Its secret, best as `${NAME}`."},
+	{name: "scopes", shape: shapeTexts, most: maxListed, defDoc: "none", doc: "What is asked for beside `openid`, where the issuer tells groups only so."},
+	{name: "label", shape: shapeText, defDoc: "the component's name", doc: "What the button says after \"Sign in with\"."},
+	{name: "lasts", shape: shapeDuration, limit: 30 * 24 * time.Hour, defDoc: "8h", doc: "How long somebody stays signed in, with the groups that they had then."},
 }}
 
 var groupRoleKeys = object{keys: []key{
@@ -181,8 +205,13 @@ func (s *section) oidc() *OIDC {
 	if o.ClockSkew > maxClockSkew {
 		s.reportKey("clock_skew", "is more than 1h")
 	}
-	if u, err := url.Parse(o.Issuer); err == nil && u.Scheme == "http" && !slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname()) {
+	if u, err := url.Parse(o.Issuer); err == nil && u.Scheme == "http" && !slices.Contains(loopbackNames, u.Hostname()) {
 		s.reportKey("issuer", "must be https: whoever can change what it answers can be anybody")
+	}
+	if n, ok := s.take("sign_in"); ok {
+		if in := s.l.section(s.file, s.prefix+"sign_in.", n, &signInKeys); in != nil {
+			o.SignIn = in.signIn()
+		}
 	}
 	for _, one := range s.each("roles", "- {group: ops, roles: [reviewer]}", &groupRoleKeys) {
 		o.Roles = append(o.Roles, GroupRoles{Group: one.text("group"), Roles: one.chosen("roles")})
@@ -190,6 +219,26 @@ func (s *section) oidc() *OIDC {
 	}
 	s.finish()
 	return o
+}
+
+func (s *section) signIn() *SignIn {
+	s.require()
+	in := &SignIn{ClientID: s.text("client_id"), ClientSecret: NewSecret(s.text("client_secret")), Address: s.endpoint("address"), Label: s.text("label"),
+		Scopes: texts(s.list("scopes")), Lasts: s.duration("lasts")}
+	if in.Lasts == 0 {
+		in.Lasts = 8 * time.Hour
+	}
+	if u, err := url.Parse(in.Address); err == nil && u.Host != "" {
+		switch {
+		case strings.Trim(u.Path, "/") != "":
+			s.reportKey("address", "must have no path: the inbox is at the root of its address")
+		case u.Scheme == "http" && !slices.Contains(loopbackNames, u.Hostname()):
+			s.reportKey("address", "must be https: who reads the issuer's answer on its way can sign in with it")
+		}
+		in.Address = strings.TrimRight(in.Address, "/")
+	}
+	s.finish()
+	return in
 }
 
 func readBridge(s *section, name string) {

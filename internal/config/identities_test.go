@@ -15,6 +15,7 @@ func TestIdentitiesAreRead(t *testing.T) {
 	t.Parallel()
 	text := "type: auth\nname: people\ntokens:\n  - {id: ci, roles: [user], groups: [build], sha256: " + aHash + "}\n" +
 		"oidc:\n  issuer: https://login.example.com\n  audience: holdpoint\n  id_claim: email\n  clock_skew: 2m\n" +
+		"  sign_in: {address: 'https://desk.example.com/', client_id: inbox, client_secret: s3cret, scopes: [groups], label: Example, lasts: 1h}\n" +
 		"  default_roles: [user]\n  roles:\n    - {group: ops, roles: [reviewer, admin]}\n---\n" +
 		"type: bridge\nname: b\nbehind_proxy: true\ncors_origins: ['https://desk.example.com', 'http://localhost:3000']\nrequests_per_minute: 60\n"
 	cfg, err := config.Load(write(t, "c.yaml", text), env(nil))
@@ -28,6 +29,10 @@ func TestIdentitiesAreRead(t *testing.T) {
 	if o := a.OIDC; o.Issuer != "https://login.example.com" || o.Audience != "holdpoint" || o.IDClaim != "email" || o.ClockSkew != 2*time.Minute ||
 		o.DefaultRoles[0] != "user" || o.Roles[0].Group != "ops" || len(o.Roles[0].Roles) != 2 {
 		t.Errorf("oidc %+v", o)
+	}
+	if in := a.OIDC.SignIn; in.Address != "https://desk.example.com" || in.ClientID != "inbox" || in.ClientSecret.Reveal() != "s3cret" || in.Scopes[0] != "groups" ||
+		in.Label != "Example" || in.Lasts != time.Hour {
+		t.Errorf("sign-in %+v", in)
 	}
 	if !b.BehindProxy || len(b.CORSOrigins) != 2 || b.RequestsPerMinute != 60 || b.FailuresPerMinute != 60 {
 		t.Errorf("bridge %+v", b)
@@ -45,6 +50,9 @@ func TestMistakesInIdentities(t *testing.T) {
 		"no audience":        {"type: auth\nname: a\noidc: {issuer: https://x.example}\n", "oidc.audience: is missing"},
 		"no encryption":      {"type: auth\nname: a\noidc: {issuer: http://x.example, audience: a}\n", "must be https"},
 		"too much skew":      {"type: auth\nname: a\noidc: {issuer: https://x.example, audience: a, clock_skew: 2h}\n", "more than 1h"},
+		"no way back":        {"type: auth\nname: a\noidc: {issuer: https://x.example, audience: a, sign_in: {}}\n", "oidc.sign_in.address: is missing"},
+		"a way in clear":     {"type: auth\nname: a\noidc: {issuer: https://x.example, audience: a, sign_in: {address: 'http://desk.example'}}\n", "must be https"},
+		"a way elsewhere":    {"type: auth\nname: a\noidc: {issuer: https://x.example, audience: a, sign_in: {address: 'https://desk.example/inbox'}}\n", "must have no path"},
 		"half of TLS":        {"type: bridge\nname: b\ntls_cert: c.yaml\n", "no effect without tls_key"},
 		"an origin's path":   {"type: bridge\nname: b\ncors_origins: ['https://x.example/']\n", "is no origin"},
 		"every origin":       {"type: bridge\nname: b\ncors_origins: ['*']\n", "is no origin"},

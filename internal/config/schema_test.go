@@ -163,7 +163,7 @@ func TestEveryKeyOfTheSchemaIsRead(t *testing.T) {
 		"model": "provider: openai\nmodel: m\n", "tool": "", "permission_store": "store_type: sqlite\n", "session_store": "store_type: sqlite\n",
 		"policy": "", "agent": "", "policy_template": "", "policy_template_rules": "", "policy_template_rules_where": "",
 		"policy_rules": "", "policy_rules_where": "", "policy_rules_examples": "", "policy_rules_escalate": "", "tool_params_bash": "", "tool_needs": "", "secrets": "", "tool_params_http_fetch": "",
-		"auth": "", "auth_tokens": "", "auth_oidc": "", "auth_oidc_roles": "", "bridge": "", "adapter": "",
+		"auth": "", "auth_tokens": "", "auth_oidc": "", "auth_oidc_roles": "", "auth_oidc_sign_in": "", "bridge": "", "adapter": "",
 		"notifier": "kind: slack\n", "notifier_users": "",
 		"workflow": "kind: loop\n", "workflow_stages": "", "workflow_stages_gate": "", "workflow_stages_gate_escalate": "",
 	}
@@ -203,7 +203,7 @@ func TestEveryKeyOfTheSchemaIsRead(t *testing.T) {
 // withOddValue is a document in which a key has a value of a kind that it can't have.
 func withOddValue(name, head, key string) string {
 	odd := "{odd: [1]}"
-	if key == "params" || key == "examples" || key == "oidc" || key == "gate" {
+	if key == "params" || key == "examples" || key == "oidc" || key == "sign_in" || key == "gate" {
 		odd = "[1]"
 	}
 	line := func(k string) string {
@@ -234,6 +234,8 @@ func withOddValue(name, head, key string) string {
 		return fmt.Sprintf("type: auth\nname: a\noidc: {%s}\n", line(key))
 	case "auth_oidc_roles":
 		return fmt.Sprintf("type: auth\nname: a\noidc: {roles: [{%s}]}\n", line(key))
+	case "auth_oidc_sign_in":
+		return fmt.Sprintf("type: auth\nname: a\noidc: {sign_in: {%s}}\n", line(key))
 	case "notifier_users":
 		return fmt.Sprintf("type: notifier\nname: n\nkind: slack\nusers: [{%s}]\n", line(key))
 	case "workflow_stages":
