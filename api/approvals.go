@@ -42,6 +42,10 @@ func (s *Server) approvalRoutes(h huma.API) {
 	ask.Description = "Rules that allow or deny decide at once; else people are asked. The same Idempotency-Key is the same approval, however often " +
 		"it is sent and whatever became of it: a caller that gave up asks again and attaches to it. 201 for a new one, 200 for one that was there."
 	register(s, h, ask, s.askApproval)
+	list := operation(h, "list-approvals", http.MethodGet, "/v1/approvals", "Approvals, newest first", 200, 400, 422)
+	list.Description = "What the caller asked, what was asked for them, and what is put to them; an admin sees all. A page may be short, or " +
+		"empty, and still have a next one."
+	register(s, h, list, s.listApprovals)
 	get := operation(h, "get-approval", http.MethodGet, "/v1/approvals/{approval_id}", "An approval, or what was decided on it", 200, 404, 422)
 	get.Description = "With wait, it is answered as soon as it is decided, or after that time with status pending: ask again."
 	register(s, h, get, s.getApproval)

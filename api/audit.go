@@ -112,14 +112,8 @@ type auditReader struct {
 
 // page returns up to size entries and whether there may be more, after so many reads at most.
 func (r *auditReader) page(ctx context.Context, size, reads int) (entries []AuditEntry, more bool, err error) {
-	statuses := []interaction.Status{interaction.StatusAnswered, interaction.StatusExpired, interaction.StatusCancelled}
-	if r.in.Status != "" {
-		statuses = []interaction.Status{interaction.Status(r.in.Status)}
-	}
-	f := InteractionFilter{Status: statuses, RunID: interaction.RunID(r.in.RunID), PageToken: r.token}
 	for range reads {
-		f.PageSize = size - len(entries)
-		rows, next, err := r.s.cfg.Store.Interactions(ctx, f)
+		rows, next, err := r.rows(ctx, size-len(entries))
 		if err != nil {
 			return nil, false, err
 		}
@@ -135,7 +129,7 @@ func (r *auditReader) page(ctx context.Context, size, reads int) (entries []Audi
 				entries = append(entries, newAuditEntry(r.p, i))
 			}
 		}
-		f.PageToken, r.token = next, next
+		r.token = next
 		if next == "" || len(entries) >= size {
 			break
 		}
@@ -143,7 +137,21 @@ func (r *auditReader) page(ctx context.Context, size, reads int) (entries []Audi
 	return entries, r.token != "", nil
 }
 
-// selects applies the filters.
+// rows reads what the store finds. Of one run there is little, which it finds by that.
+func (r *auditReader) rows(ctx context.Context, size int) ([]interaction.Interaction, string, error) {
+	in := r.in
+	if in.RunID == "" {
+		return r.s.cfg.Store.Closed(ctx, ClosedFilter{Status: interaction.Status(in.Status), Action: in.Action, Requester: in.User, By: in.By,
+			Agent: in.Agent, Tool: in.Tool, Risk: in.Risk, Since: in.Since, Until: in.Until, PageSize: size, PageToken: r.token})
+	}
+	statuses := closedStatuses()
+	if in.Status != "" {
+		statuses = []interaction.Status{interaction.Status(in.Status)}
+	}
+	return r.s.cfg.Store.Interactions(ctx, InteractionFilter{Status: statuses, RunID: interaction.RunID(in.RunID), PageSize: size, PageToken: r.token})
+}
+
+// selects applies the filters, those that the store has applied too: what it finds by a long name may be another.
 func (in *auditInput) selects(i interaction.Interaction) bool {
 	list := listInteractionsInput{User: in.User, Agent: in.Agent, Tool: in.Tool, Risk: in.Risk, Text: in.Text}
 	switch {

@@ -200,6 +200,15 @@ func (s *store) Interactions(_ context.Context, f api.InteractionFilter) ([]inte
 	return page(rows, func(i interaction.Interaction) string { return string(i.Request.ID) }, f.PageSize, f.PageToken)
 }
 
+// Closed selects less than it might: the rest is the bridge's to look at.
+func (s *store) Closed(ctx context.Context, f api.ClosedFilter) ([]interaction.Interaction, string, error) {
+	statuses := []interaction.Status{f.Status}
+	if f.Status == "" {
+		statuses = []interaction.Status{interaction.StatusAnswered, interaction.StatusExpired, interaction.StatusCancelled}
+	}
+	return s.Interactions(ctx, api.InteractionFilter{Status: statuses, PageSize: f.PageSize, PageToken: f.PageToken})
+}
+
 func (s *store) SaveResponse(_ context.Context, r interaction.Response) (interaction.Response, bool, error) {
 	defer s.lock()()
 	if old, ok := s.responses[r.ID]; ok {

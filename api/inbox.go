@@ -24,12 +24,12 @@ type interactionListOutput struct{ Body InteractionList }
 
 // listInteractions reads on until the page is full of what the caller may see, or enough was read.
 func (s *Server) listInteractions(ctx context.Context, in *listInteractionsInput) (*interactionListOutput, error) {
-	f := InteractionFilter{Status: in.statuses(), RunID: interaction.RunID(in.RunID), PageSize: in.PageSize, PageToken: in.PageToken}
 	p := principal(ctx)
 	owner := s.ownerOf(ctx, p)
 	var seen []Interaction
+	token, size := in.PageToken, in.PageSize
 	for range maxScans {
-		rows, next, err := s.cfg.Store.Interactions(ctx, f)
+		rows, next, err := s.inboxRows(ctx, in, size, token)
 		if err != nil {
 			return nil, badQuery(err)
 		}
@@ -45,12 +45,25 @@ func (s *Server) listInteractions(ctx context.Context, in *listInteractionsInput
 				seen = append(seen, newInteraction(p, i))
 			}
 		}
-		f.PageToken, f.PageSize = next, in.PageSize-len(seen)
-		if next == "" || f.PageSize <= 0 {
+		token, size = next, in.PageSize-len(seen)
+		if next == "" || size <= 0 {
 			break
 		}
 	}
-	return &interactionListOutput{newPage(seen, f.PageToken)}, nil
+	return &interactionListOutput{newPage(seen, token)}, nil
+}
+
+// inboxRows reads what the store finds: of what is closed, of which there may be very much, by most of the filters.
+func (s *Server) inboxRows(ctx context.Context, in *listInteractionsInput, size int, token string) ([]interaction.Interaction, string, error) {
+	statuses := in.statuses()
+	if in.RunID != "" || len(statuses) == 0 || !statuses[0].Final() {
+		return s.cfg.Store.Interactions(ctx, InteractionFilter{Status: statuses, RunID: interaction.RunID(in.RunID), PageSize: size, PageToken: token})
+	}
+	f := ClosedFilter{Requester: in.User, Agent: in.Agent, Tool: in.Tool, Risk: in.Risk, PageSize: size, PageToken: token}
+	if len(statuses) == 1 {
+		f.Status = statuses[0]
+	}
+	return s.cfg.Store.Closed(ctx, f)
 }
 
 func (in *listInteractionsInput) statuses() []interaction.Status {
@@ -60,7 +73,7 @@ func (in *listInteractionsInput) statuses() []interaction.Status {
 	case "open":
 		return openStatuses()
 	case "closed":
-		return []interaction.Status{interaction.StatusAnswered, interaction.StatusExpired, interaction.StatusCancelled}
+		return closedStatuses()
 	default:
 		return []interaction.Status{interaction.Status(in.Status)}
 	}
@@ -68,6 +81,10 @@ func (in *listInteractionsInput) statuses() []interaction.Status {
 
 func openStatuses() []interaction.Status {
 	return []interaction.Status{interaction.StatusPending, interaction.StatusHeld}
+}
+
+func closedStatuses() []interaction.Status {
+	return []interaction.Status{interaction.StatusAnswered, interaction.StatusExpired, interaction.StatusCancelled}
 }
 
 // selects applies the filters that the store has no column for.

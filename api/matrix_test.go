@@ -60,6 +60,7 @@ var matrix = map[string]decision{
 	"respond-batch":       {body: `{"responses":[{"request_id":"i1","action":"approve"}]}`, want: everybody, names: true},
 
 	"ask-approval":    {body: `{"title":"go on?"}`, want: "403 201 201 403 403 201"},
+	"list-approvals":  {want: everybody},
 	"get-approval":    {want: ofTheRun},
 	"cancel-approval": {body: `{"note":"no"}`, want: "404 200 404 403 404 200"},
 
@@ -121,7 +122,7 @@ func matrixBridge(t *testing.T) *bridge {
 	kept.all = []api.StoredRule{{Rule: permission.Rule{ID: "one", Effect: permission.Allow, Pattern: "bash(make)", UserID: "uma", CreatedAt: t0, Source: permission.Source{Layer: permission.LayerUser}}}}
 	kept.sets = []api.RuleTemplate{{Name: "reading", Rules: []permission.Rule{{Effect: permission.Allow, Pattern: "bash(cat:*)"}}}}
 	b.park("r1", "i1", func(i *interaction.Interaction) { i.Request.Reviewers = []string{"group:ops"} })
-	b.store.runs[0].Ask = &agent.Ask{Title: "go on?"}
+	b.store.runs[0].Agent, b.store.runs[0].Ask = agent.ApprovalAgent, &agent.Ask{Title: "go on?"}
 	return b
 }
 

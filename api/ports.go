@@ -57,6 +57,8 @@ type InteractionStore interface {
 	Interaction(ctx context.Context, id interaction.ID) (i interaction.Interaction, found bool, err error)
 	// Interactions lists interactions, newest first.
 	Interactions(ctx context.Context, f InteractionFilter) (list []interaction.Interaction, next string, err error)
+	// Closed lists interactions that have come to their end, newest first.
+	Closed(ctx context.Context, f ClosedFilter) (list []interaction.Interaction, next string, err error)
 	// SaveResponse keeps a response under its id. When the id is there already, nothing is changed and the
 	// stored response is returned with inserted=false.
 	SaveResponse(ctx context.Context, r interaction.Response) (existing interaction.Response, inserted bool, err error)
@@ -87,6 +89,17 @@ type InteractionFilter struct {
 	RunID     interaction.RunID
 	PageSize  int
 	PageToken string
+}
+
+// ClosedFilter selects interactions that have come to their end. Zero fields select all. What a store finds by a long name
+// may be another of the same beginning.
+type ClosedFilter struct {
+	Status                           interaction.Status
+	Action                           interaction.Action
+	Requester, By, Agent, Tool, Risk string
+	Since, Until                     time.Time // closed at or after, and before
+	PageSize                         int
+	PageToken                        string
 }
 
 // Agents names the agents that can be started.

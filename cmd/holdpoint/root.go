@@ -42,7 +42,7 @@ func newRoot(c *cli) (root *cobra.Command, begun *bool) {
 	root.SetOut(c.out)
 	root.SetErr(c.err)
 	root.AddCommand(runCommand(c), runsCommand(c), watchCommand(c), stepsCommand(c), controlCommand(c), messageCommand(c),
-		inboxCommand(c), respondCommand(c), askCommand(c), rulesCommand(c), tokenCommand(c), auditCommand(c), keysCommand(c), configCommand(c), devCommand(c), workerCommand(c),
+		inboxCommand(c), respondCommand(c), askCommand(c), approvalsCommand(c), rulesCommand(c), tokenCommand(c), auditCommand(c), keysCommand(c), configCommand(c), devCommand(c), workerCommand(c),
 		apiCommand(c), replayCommand(c), codecCommand(c), versionCommand(c))
 	group(root)
 	return root, begun
@@ -54,7 +54,7 @@ var groups = []struct {
 	commands  []string
 }{
 	{"runs", "Runs:", []string{"run", "runs", "watch", "steps", "control", "message"}},
-	{"people", "What waits for people:", []string{"inbox", "respond", "ask"}},
+	{"people", "What waits for people:", []string{"inbox", "respond", "ask", "approvals"}},
 	{"rules", "Rules and configuration:", []string{"rules", "config", "token", "audit"}},
 	{"serve", "Serving:", []string{"dev", "worker", "api", "codec", "replay"}},
 }

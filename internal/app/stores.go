@@ -64,6 +64,10 @@ func (s bridgeStore) Interactions(ctx context.Context, f api.InteractionFilter) 
 	return s.Store.Interactions(ctx, store.InteractionFilter{Status: f.Status, RunID: f.RunID, PageSize: f.PageSize, PageToken: f.PageToken})
 }
 
+func (s bridgeStore) Closed(ctx context.Context, f api.ClosedFilter) ([]interaction.Interaction, string, error) {
+	return s.Store.Closed(ctx, store.ClosedFilter(f))
+}
+
 func (s bridgeStore) Deltas(ctx context.Context, run interaction.RunID, after int64) ([]api.LiveDelta, error) {
 	deltas, err := s.Store.Deltas(ctx, run, after)
 	out := make([]api.LiveDelta, 0, len(deltas))

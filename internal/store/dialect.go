@@ -39,12 +39,13 @@ type dialect struct {
 
 // sqliteDialect needs no row locks: BEGIN IMMEDIATE (which the data source name asks for) admits one writer.
 var sqliteDialect = &dialect{
-	goose:    goose.DialectSQLite3,
-	write:    &sql.TxOptions{},
-	snapshot: &sql.TxOptions{ReadOnly: true},
-	busy:     sqliteBusy,
-	lost:     func(error) bool { return false },
-	version:  "PRAGMA data_version",
+	goose:      goose.DialectSQLite3,
+	migrations: []*goose.Migration{closedNames("", "WITHOUT ROWID")},
+	write:      &sql.TxOptions{},
+	snapshot:   &sql.TxOptions{ReadOnly: true},
+	busy:       sqliteBusy,
+	lost:       func(error) bool { return false },
+	version:    "PRAGMA data_version",
 }
 
 func sqliteBusy(err error) bool {

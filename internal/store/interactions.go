@@ -34,6 +34,9 @@ func (tx *Tx) saveInteraction(ctx context.Context, i interaction.Interaction) er
 			expires_at = excluded.expires_at, body = excluded.body`,
 		r.ID, r.RunID, r.SessionID, column(r.ToolName), column(r.Risk), column(i.Status),
 		r.CreatedAt.UnixMicro(), micros(r.ExpiresAt), body)
+	if err == nil && i.Status.Final() {
+		err = tx.file(ctx, i)
+	}
 	return err
 }
 

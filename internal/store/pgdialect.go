@@ -20,7 +20,7 @@ import (
 // changed are locked besides, so that a conflict shows at once and not at the commit.
 var postgresDialect = &dialect{
 	goose:       goose.DialectPostgres,
-	migrations:  []*goose.Migration{postgresOnly, postgresRules, postgresNames, postgresSecrets, postgresTokens, postgresOutbox},
+	migrations:  []*goose.Migration{postgresOnly, postgresRules, postgresNames, postgresSecrets, postgresTokens, postgresOutbox, closedNames(`COLLATE "C"`, "")},
 	migrateLock: "SELECT pg_advisory_lock(7235419803314)", // any number, the same in every process
 	forUpdate:   " FOR UPDATE",
 	forShare:    " FOR SHARE",

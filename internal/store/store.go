@@ -120,6 +120,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	if err := s.fileClosed(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
