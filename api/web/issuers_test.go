@@ -103,8 +103,8 @@ func TestASignInEndsInTheBrowserThatBeganIt(t *testing.T) {
 		path   string
 		status int
 	}{
-		"an issuer that is none":    {"/sign-in/with/another", http.StatusNotFound},
-		"without what is kept":      {"/sign-in/callback?code=x&state=y", http.StatusForbidden},
+		"an issuer that is none": {"/sign-in/with/another", http.StatusNotFound},
+		"without what is kept":   {"/sign-in/callback?code=x&state=y", http.StatusForbidden},
 	} {
 		if got := get(h.URL() + c.path); got.StatusCode != c.status {
 			t.Errorf("%s: %s", name, got.Status)

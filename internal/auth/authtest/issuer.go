@@ -83,7 +83,11 @@ func (i *Issuer) Rotate(t testing.TB, kid string) {
 func (i *Issuer) Set(change func()) { i.mu.Lock(); defer i.mu.Unlock(); change() }
 
 // Key is the private key of an id.
-func (i *Issuer) Key(kid string) *rsa.PrivateKey { i.mu.Lock(); defer i.mu.Unlock(); return i.keys[kid] }
+func (i *Issuer) Key(kid string) *rsa.PrivateKey {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.keys[kid]
+}
 
 // Claims are those of a good token for alice, with changes; nil takes one away.
 func (i *Issuer) Claims(change map[string]any) map[string]any {
