@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"holdpoint/interaction"
 )
@@ -132,3 +133,23 @@ const (
 	// HowBoundary: it can't be stopped in its middle. It goes on to its end, and nothing follows until it is resumed.
 	HowBoundary How = "at its next boundary"
 )
+
+// Describe says in a line what an event of a workflow of agents tells.
+func (d StageData) Describe(t Type) string {
+	what := d.Workflow + "/" + d.Stage
+	switch t {
+	case IterationStarted:
+		return "iteration " + strconv.Itoa(d.Iteration) + " of " + d.Workflow
+	case StageSkipped:
+		return what + " is skipped: " + d.Reason
+	case StageStarted, BranchStarted:
+		if d.Agent != "" {
+			return what + " begins, by " + d.Agent
+		}
+		return what + " begins"
+	}
+	if d.Reason != "" {
+		return what + " has ended: " + d.Status + ", " + d.Reason
+	}
+	return what + " has ended: " + d.Status
+}

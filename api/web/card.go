@@ -128,6 +128,9 @@ func (c *card) OnTime() string {
 // Was is what was typed into a field of a form that was refused.
 func (c *card) Was(name string) string { return c.Typed.Get(name) }
 
+// Ticked reports whether a value was chosen in a form that was refused.
+func (c *card) Ticked(name, value string) bool { return slices.Contains(c.Typed[name], value) }
+
 func choices(q interaction.Request) []interaction.Option {
 	return slices.DeleteFunc(slices.Clone(q.Options), func(o interaction.Option) bool { return o.Action != interaction.ActionAnswer })
 }

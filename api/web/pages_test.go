@@ -12,6 +12,7 @@ import (
 	"holdpoint/interaction"
 	"holdpoint/internal/app/apptest"
 	"holdpoint/llm"
+	"holdpoint/tool"
 )
 
 var stage struct {
@@ -72,7 +73,16 @@ func setup(t *testing.T) (*apptest.Holdpoint, *played) {
 		o.Address = apptest.Server(t)
 		apptest.WithModel(stage.m)(&o)
 		apptest.WithRules(`{match: "bash(deploy:*)", decision: ask, risk: critical}`, `{match: "bash(two:*)", decision: ask, quorum: 2}`,
-			`{match: "bash(soon:*)", decision: ask, timeout: 4s}`, `{match: bash, decision: ask, max_grant: user}`)(&o)
+			`{match: "bash(soon:*)", decision: ask, timeout: 4s}`, `{match: "bash(tell:*)", decision: ask, stage: result}`,
+			`{match: "bash(step:*)", decision: ask, max_grant: session}`, `{match: asker, decision: allow}`, `{match: bash, decision: ask, max_grant: user}`)(&o)
+		o.Tools = []tool.Tool{asker{}}
+		old, err := os.ReadFile(o.Config)
+		if err == nil {
+			err = os.WriteFile(o.Config, append(old, workflowConfig...), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		stage.h = apptest.Run(forever{t}, o)
 	})
 	if stage.h == nil {

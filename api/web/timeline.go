@@ -162,6 +162,8 @@ func (t *timeline) show(e event.Event, data any) {
 		t.put(e, item{Kind: "end", Status: "aborted", Text: by("Stopped", d.By, d.Note)})
 	case event.ErrorData:
 		t.put(e, item{Kind: "bad", Text: d.Message + " (" + d.Code + ")"})
+	case event.StageData:
+		t.put(e, item{Kind: "note", Gate: d.Interact, Text: d.Describe(e.Type)})
 	case event.StepDeltaData, event.SuspendedData:
 		return // live text is shown apart, and a wait shows as its gates
 	default:

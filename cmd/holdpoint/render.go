@@ -58,32 +58,13 @@ func (v *render) event(e event.Event) {
 	case event.ToolAuthDeniedData:
 		v.line(v.c.style.red("x"), "%s was denied: %s", d.ToolName, d.Reason)
 	case event.StageData:
-		v.stage(e.Type, d)
+		mark := v.c.style.bold("#")
+		if e.Type == event.StageSkipped {
+			mark = v.c.style.yellow("#")
+		}
+		v.line(mark, "%s", d.Describe(e.Type))
 	case event.ErrorData:
 		v.line(v.c.style.red("!"), "%s (%s)", d.Message, d.Code)
-	}
-}
-
-// stage tells how a workflow of agents goes on.
-func (v *render) stage(t event.Type, d event.StageData) {
-	what := d.Workflow + "/" + d.Stage
-	switch t {
-	case event.IterationStarted:
-		v.line(v.c.style.bold("#"), "iteration %d of %s", d.Iteration, d.Workflow)
-	case event.StageSkipped:
-		v.line(v.c.style.yellow("#"), "%s is skipped: %s", what, d.Reason)
-	case event.StageStarted, event.BranchStarted:
-		text := what + " begins"
-		if d.Agent != "" {
-			text += ", by " + d.Agent
-		}
-		v.line(v.c.style.bold("#"), "%s", text)
-	case event.StageCompleted, event.BranchCompleted:
-		text := what + " has ended: " + d.Status
-		if d.Reason != "" {
-			text += ", " + d.Reason
-		}
-		v.line(v.c.style.bold("#"), "%s", text)
 	}
 }
 
