@@ -12,8 +12,9 @@ import (
 	"holdpoint/tool"
 )
 
-// An agent that another may call is a tool of that one, named agent_NAME, with a task as its argument. It runs as a child
-// workflow, with a session of its own and its events in the stream of the run that a person started.
+// An agent, or a workflow of agents, that an agent may call is a tool of that one, named agent_NAME, with a task as its
+// argument. It runs as a child workflow, with a session of its own and its events in the stream of the run that a person
+// started.
 
 // AgentToolPrefix begins the names of the tools by which agents call one another.
 const AgentToolPrefix = "agent_"
@@ -37,8 +38,12 @@ func (t agentTool) Run(context.Context, tool.Call) (tool.Outcome, error) {
 func (a *Activities) agentTools(ag agent.Agent) []tool.Tool {
 	var out []tool.Tool
 	for _, name := range ag.Agents {
+		callee, ok := a.Definitions.Agent(name)
 		text := "Hands a task to the agent " + name + " and returns its answer."
-		if callee, ok := a.Definitions.Agent(name); ok && callee.Description != "" {
+		if ok && callee.Flow != nil {
+			text = "Hands a task to several agents, the workflow " + name + ", and returns what comes out of it."
+		}
+		if ok && callee.Description != "" {
 			text += " " + callee.Description
 		}
 		out = append(out, agentTool{tool.Definition{Name: AgentToolPrefix + name, Description: text, Schema: json.RawMessage(taskSchema),
@@ -47,12 +52,13 @@ func (a *Activities) agentTools(ag agent.Agent) []tool.Tool {
 	return out
 }
 
-// ChildRun is the run of an agent that another called.
+// ChildRun is the run of an agent, or of a workflow of agents, that another run called.
 type ChildRun struct {
 	RunID     interaction.RunID     `json:"run_id"`
 	SessionID interaction.SessionID `json:"session_id"`
 	Agent     string                `json:"agent"`
 	Parent    ParentRun             `json:"parent"`
+	Workflow  bool                  `json:"workflow,omitempty"` // it is a workflow of agents
 }
 
 // ParentRun says which call a run was made for. The task is in the call's arguments.
@@ -77,8 +83,9 @@ func (x *execution) child() *ChildRun {
 	if root == "" {
 		root = x.run.ID
 	}
-	return &ChildRun{RunID: interaction.RunID(id), SessionID: interaction.SessionID(id),
-		Agent: strings.TrimPrefix(x.rec.Call.Name, AgentToolPrefix),
+	name := strings.TrimPrefix(x.rec.Call.Name, AgentToolPrefix)
+	callee, _ := x.a.Definitions.Agent(name)
+	return &ChildRun{RunID: interaction.RunID(id), SessionID: interaction.SessionID(id), Agent: name, Workflow: callee.Flow != nil,
 		Parent: ParentRun{RunID: x.run.ID, CallID: x.rec.Call.ID, Root: root, Session: string(x.run.GrantSession()),
 			Path: append(slices.Clone(x.run.Path), x.ag.Name)}}
 }

@@ -109,7 +109,11 @@ func (x *execution) release(ctx context.Context, tx Tx, w *callWriter, entry too
 	}
 	g := x.a.outputGateOf(x.run, x.ag, def, x.args)
 	if why := x.unreleased(entry, g); why != "" {
-		return w.ask(w.outputQuestion(x.run, x.ag, entry, x.args, g, why))
+		q := w.outputQuestion(x.run, x.ag, entry, x.args, g, why)
+		if x.asked.Request.Kind == interaction.KindResult {
+			q.LinkedTo = x.asked.Request.ID
+		}
+		return w.ask(q)
 	}
 	res := *entry.Held
 	last := x.in.Approval.Responses[len(x.in.Approval.Responses)-1]

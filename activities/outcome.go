@@ -179,8 +179,11 @@ func (x *execution) again(why string) interaction.Request {
 	if why != "" {
 		r.Message += " It is asked again: " + why + "."
 	}
-	if x.in.Approval != nil {
+	switch {
+	case x.in.Approval != nil:
 		r.LinkedTo = x.in.Approval.InteractionID
+	case x.in.Released != nil:
+		r.LinkedTo = x.in.Released.InteractionID
 	}
 	return r
 }

@@ -152,15 +152,14 @@ func (s *stager) path(stage flow.Stage) []string {
 }
 
 // child is the run of a stage, the branch counted from 1.
-func (s *stager) child(stage flow.Stage, branch int) StageRun {
+func (s *stager) child(stage flow.Stage, branch int) ChildRun {
 	id := fmt.Sprintf("%s-%d-%d-sub", s.run.ID, s.step, branch)
 	root := s.run.Root
 	if root == "" {
 		root = s.run.ID
 	}
-	return StageRun{Workflow: stage.Workflow != "", ChildRun: ChildRun{RunID: interaction.RunID(id), SessionID: interaction.SessionID(id),
-		Agent: stage.Runs(), Parent: ParentRun{RunID: s.run.ID, Root: root, Session: string(s.run.GrantSession()), Path: s.path(stage),
-			Step: s.step, Branch: branch}}}
+	return ChildRun{RunID: interaction.RunID(id), SessionID: interaction.SessionID(id), Agent: stage.Runs(), Workflow: stage.Workflow != "",
+		Parent: ParentRun{RunID: s.run.ID, Root: root, Session: string(s.run.GrantSession()), Path: s.path(stage), Step: s.step, Branch: branch}}
 }
 
 // stageTask is the text that a stage's run gets.

@@ -103,7 +103,7 @@ type runEnd struct {
 	reason string
 }
 
-func (s *stager) endOf(child StageRun, failed string) (runEnd, error) {
+func (s *stager) endOf(child ChildRun, failed string) (runEnd, error) {
 	run, found, err := s.tx.Run(s.ctx, child.RunID)
 	switch {
 	case err != nil:
@@ -121,7 +121,7 @@ func (s *stager) endOf(child StageRun, failed string) (runEnd, error) {
 	}
 }
 
-func (s *stager) endRun(child StageRun, failed []string) (string, EndStageResult, error) {
+func (s *stager) endRun(child ChildRun, failed []string) (string, EndStageResult, error) {
 	_, n := s.flow.Position(s.step)
 	stage := s.flow.Stages[n]
 	end, err := s.endOf(child, at(failed, 0))

@@ -25,15 +25,9 @@ type TakeStageResult struct {
 	Skipped bool                 `json:"skipped,omitempty"`
 	Gate    *interaction.Request `json:"gate,omitempty"`
 	// Runs are those to be started: one, or that of each branch.
-	Runs      []StageRun     `json:"runs,omitempty"`
+	Runs      []ChildRun     `json:"runs,omitempty"`
 	OnFailure flow.OnFailure `json:"on_failure,omitempty"` // with branches
 	Head      event.Head     `json:"head"`
-}
-
-// StageRun is a run of a stage.
-type StageRun struct {
-	ChildRun
-	Workflow bool `json:"workflow,omitempty"` // it is a workflow of agents itself
 }
 
 // EndBranchInput says that a branch has ended, while others may go on.

@@ -81,7 +81,7 @@ func (s *stager) decide(scope flow.Scope) (stageTaken, error) {
 	}
 	child := s.child(stage, 1)
 	s.emit(event.StageStarted, "start", event.StageData{Stage: stage.Name, Agent: child.Agent, StageRunID: child.RunID})
-	return stageTaken{Result: TakeStageResult{Runs: []StageRun{child}}, Inputs: []string{text(stage, scope)}}, nil
+	return stageTaken{Result: TakeStageResult{Runs: []ChildRun{child}}, Inputs: []string{text(stage, scope)}}, nil
 }
 
 // ended says whether the run has gone through all its stages as often as it should. Its output is then in its row.

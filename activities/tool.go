@@ -258,7 +258,11 @@ func (x *execution) check(w *callWriter) (*RunToolResult, error) {
 	if d.Effect == permission.Allow {
 		return nil, nil
 	}
-	if ok, why := enough(d.Approval, requester(x.run), x.asked, x.in.Approval, x.a.Now()); !ok {
+	ok, why := enough(d.Approval, requester(x.run), x.asked, x.in.Approval, x.a.Now())
+	if !ok && x.in.Approval == nil && x.in.Released != nil {
+		why = "the rule by which it was to run without an answer does not allow it any more"
+	}
+	if !ok {
 		return x.reask(w, why)
 	}
 	return nil, nil

@@ -86,6 +86,9 @@ func (q *question) pass(now time.Time) {
 		if q.OnTimeout != "" {
 			q.action = q.OnTimeout
 		}
+		if q.kind == interaction.KindResult && q.action != interaction.ActionTerminate { // silence releases nothing
+			q.action = interaction.ActionWithhold
+		}
 		return
 	}
 	q.tick(now)
@@ -109,6 +112,7 @@ var offered = map[interaction.Kind][]interaction.Action{
 		interaction.ActionSkip, interaction.ActionAnswer, interaction.ActionTerminate},
 	interaction.KindOutcomeUnknown: {interaction.ActionApprove, interaction.ActionSkip, interaction.ActionTerminate},
 	interaction.KindTool:           {interaction.ActionAnswer, interaction.ActionSkip, interaction.ActionTerminate},
+	interaction.KindResult:         {interaction.ActionApprove, interaction.ActionRedact, interaction.ActionWithhold, interaction.ActionTerminate},
 }
 
 // objections are all that can be said against an answer; none: it is accepted.
@@ -128,9 +132,9 @@ func (q *question) objections(r interaction.Response) (codes []interaction.Code)
 	object(q.status == interaction.StatusHeld && r.Action != interaction.ActionResume && r.Action != interaction.ActionTerminate, interaction.CodeInvalid)
 	object(q.status != interaction.StatusHeld && r.Action == interaction.ActionResume, interaction.CodeInvalid)
 	object((len(r.Args) > 0) != (r.Action == interaction.ActionModifyArgs), interaction.CodeInvalid)
-	object((r.Text != "") != (r.Action == interaction.ActionAnswer), interaction.CodeInvalid)
+	object((r.Text != "") != (r.Action == interaction.ActionAnswer || r.Action == interaction.ActionRedact), interaction.CodeInvalid)
 	object(q.Quorum > 1 && r.Action == interaction.ActionModifyArgs, interaction.CodeInvalid)
-	object(q.Quorum > 1 && r.Action == interaction.ActionApprove && q.hasApproved(who), interaction.CodeAlreadyDecided)
+	object(q.Quorum > 1 && votes(r) && q.hasVoted(r), interaction.CodeAlreadyDecided)
 	if r.Action == interaction.ActionDelegate {
 		object(len(r.To) == 0 || slices.Contains(r.To, who), interaction.CodeInvalid)
 		object(q.FourEyes && len(r.To) == 1 && r.To[0] == requester, interaction.CodeInvalid)
@@ -159,17 +163,44 @@ func (q *question) entitled(who string) bool {
 	return len(q.seats()) == 0 && len(q.handed) == 0 || names(own, who)
 }
 
-func (q *question) hasApproved(who string) bool {
-	return slices.ContainsFunc(q.answers, func(r interaction.Response) bool {
-		return r.Action == interaction.ActionApprove && string(r.Reviewer.ID) == who
-	})
+// votes reports whether an answer releases something, the call or its output: for that a quorum is needed.
+func votes(r interaction.Response) bool {
+	return r.Action == interaction.ActionApprove || r.Action == interaction.ActionRedact
 }
 
-// approvals counts the reviewers who approved, by themselves or by one to whom they handed their seat.
-func (q *question) approvals() int {
+// alike reports whether two answers release the same.
+func alike(a, b interaction.Response) bool { return a.Action == b.Action && a.Text == b.Text }
+
+// last is somebody's last vote.
+func (q *question) last(who interaction.PrincipalID) (last interaction.Response) {
+	for _, r := range q.answers {
+		if r.Reviewer.ID == who && votes(r) {
+			last = r
+		}
+	}
+	return last
+}
+
+// hasVoted reports whether a vote is its sender's last once more.
+func (q *question) hasVoted(r interaction.Response) bool {
+	return votes(q.last(r.Reviewer.ID)) && alike(q.last(r.Reviewer.ID), r)
+}
+
+// approvals counts the votes for what has most of them.
+func (q *question) approvals() (most int) {
+	for _, r := range q.answers {
+		if votes(r) {
+			most = max(most, q.votesFor(r))
+		}
+	}
+	return most
+}
+
+// votesFor counts the reviewers who last voted so, by themselves or by one to whom they handed their seat.
+func (q *question) votesFor(like interaction.Response) int {
 	var seats []string
 	for n, r := range q.answers {
-		if r.Action != interaction.ActionApprove {
+		if !votes(r) || !alike(r, like) || !alike(q.last(r.Reviewer.ID), like) {
 			continue
 		}
 		seat := string(r.Reviewer.ID)
@@ -204,8 +235,8 @@ func (q *question) take(r interaction.Response, now time.Time) {
 	case interaction.ActionDelegate:
 		q.handed = append(q.handed, handing{by: string(r.Reviewer.ID), to: r.To, until: r.Until})
 		q.changes = append(q.changes, interaction.ChangeDelegated)
-	case interaction.ActionApprove:
-		if q.approvals() >= max(q.Quorum, 1) {
+	case interaction.ActionApprove, interaction.ActionRedact:
+		if q.votesFor(r) >= max(q.Quorum, 1) {
 			q.status, q.action = interaction.StatusAnswered, r.Action
 		}
 	default:

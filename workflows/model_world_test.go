@@ -24,6 +24,7 @@ const (
 	fateDies     fate = "dies"     // the worker dies in the middle of the effect
 	fateStricter fate = "stricter" // when it is about to run, the approval is not enough
 	fateAsks     fate = "asks"     // the tool itself asks, before its effect
+	fateHeld     fate = "held"     // its output waits until people release it
 )
 
 // called is a call of a turn.
@@ -56,6 +57,7 @@ type callState struct {
 	effects int
 	again   int // times that a person said to run it again
 	started bool
+	held    bool // its output is in the ledger
 	result  tool.Status
 	runs    []time.Time
 }
@@ -114,7 +116,7 @@ func (w *world) ask(id interaction.CallID, kind interaction.Kind, r rule) *inter
 func (w *world) ruleOf(q interaction.Request) rule {
 	c := w.calls[q.ToolCallID]
 	switch {
-	case q.Kind != interaction.KindPermission:
+	case q.Kind != interaction.KindPermission && q.Kind != interaction.KindResult:
 		return rule{}
 	case c.Fate == fateStricter && strings.HasSuffix(string(q.ID), "-2"):
 		return stricter
@@ -178,6 +180,9 @@ func (w *world) runTool(_ context.Context, in activities.RunToolInput) (activiti
 		w.complain("call %s was run although it had its result", in.CallID)
 		return activities.RunToolResult{Status: c.result}, nil
 	}
+	if c.held {
+		return w.release(c, in)
+	}
 	if c.started {
 		again := in.Approval != nil && w.kindOf(in.Approval.InteractionID) == interaction.KindOutcomeUnknown
 		if !again {
@@ -213,6 +218,21 @@ func (w *world) effect(c *callState, id interaction.CallID) (activities.RunToolR
 		c.started = true
 		return activities.RunToolResult{}, errDied
 	}
+	if c.Fate == fateHeld {
+		c.held = true
+		return activities.RunToolResult{Interaction: w.ask(id, interaction.KindResult, c.Rule)}, nil
+	}
+	c.result = tool.StatusSuccess
+	return activities.RunToolResult{Status: c.result}, nil
+}
+
+// release gives a held output on, if people said so.
+func (w *world) release(c *callState, in activities.RunToolInput) (activities.RunToolResult, error) {
+	if in.Approval == nil || w.kindOf(in.Approval.InteractionID) != interaction.KindResult {
+		w.complain("the output of call %s is to be released, and nobody said so", in.CallID)
+		return activities.RunToolResult{Interaction: w.ask(in.CallID, interaction.KindResult, c.Rule)}, nil
+	}
+	w.enough(in.CallID, *in.Approval)
 	c.result = tool.StatusSuccess
 	return activities.RunToolResult{Status: c.result}, nil
 }
@@ -233,7 +253,7 @@ func (w *world) enough(id interaction.CallID, out interaction.Outcome) {
 		if r.RequestID != out.InteractionID {
 			w.complain("an answer to %s was counted for %s", r.RequestID, out.InteractionID)
 		}
-		if r.Action == interaction.ActionApprove || r.Action == interaction.ActionModifyArgs {
+		if votes(r) && alike(r, out.Responses[len(out.Responses)-1]) || r.Action == interaction.ActionModifyArgs {
 			people[r.Reviewer.ID] = true
 		}
 	}
@@ -252,7 +272,7 @@ func (w *world) resolveCall(_ context.Context, in activities.ResolveCallInput) (
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.hand(&in.Outcome)
-	if in.Outcome.Action == interaction.ActionApprove || in.Outcome.Action == interaction.ActionModifyArgs {
+	if votes(interaction.Response{Action: in.Outcome.Action}) || in.Outcome.Action == interaction.ActionModifyArgs {
 		w.complain("the approval %+v was resolved without running anything", in.Outcome)
 	}
 	c := w.calls[in.CallID]

@@ -104,6 +104,9 @@ func (p *pipeline) carryOutStage(ctx workflow.Context, step activities.TakeStage
 		}
 		in.Outcome = out
 	} else {
+		if err := p.heldStage(ctx); err != nil || p.st.Stop != nil {
+			return activities.EndStageResult{}, err
+		}
 		in.Failed = p.runAll(ctx, step)
 	}
 	free, cancel := workflow.NewDisconnectedContext(ctx) // how it ended is recorded, whatever ended it
@@ -115,6 +118,17 @@ func (p *pipeline) carryOutStage(ctx workflow.Context, step activities.TakeStage
 	return res, err
 }
 
+// A run that was paused while a step was taken begins what the step is made of once it goes on. Runs from before this
+// version began it, and told it to pause.
+const changeHoldTakenStages = "hold-taken-stages"
+
+func (p *pipeline) heldStage(ctx workflow.Context) error {
+	if !p.st.Paused || workflow.GetVersion(ctx, changeHoldTakenStages, workflow.DefaultVersion, 1) != 1 {
+		return nil
+	}
+	return p.hold(ctx)
+}
+
 // runAll runs what a step is made of, side by side, and returns for each why there may be no record of its end.
 func (p *pipeline) runAll(ctx workflow.Context, step activities.TakeStageResult) []string {
 	branches, cancel := workflow.WithCancel(ctx)
@@ -124,7 +138,7 @@ func (p *pipeline) runAll(ctx workflow.Context, step activities.TakeStageResult)
 	for i, run := range step.Runs {
 		workflow.Go(branches, func(ctx workflow.Context) {
 			defer func() { left-- }()
-			res, err := p.runChild(ctx, workflowOf(run), run.ChildRun)
+			res, err := p.runChild(ctx, run)
 			if err != nil && !temporal.IsCanceledError(err) {
 				failed[i] = clip(err.Error(), 1000)
 			}
@@ -143,7 +157,7 @@ func (p *pipeline) runAll(ctx workflow.Context, step activities.TakeStageResult)
 	return failed
 }
 
-func workflowOf(run activities.StageRun) string {
+func workflowOf(run activities.ChildRun) string {
 	if run.Workflow {
 		return PipelineName
 	}

@@ -59,6 +59,9 @@ func (d *drive) response(m move, id interaction.ResponseID, now time.Time) inter
 			r.Text = "words"
 		}
 	}
+	if (r.Action == interaction.ActionRedact) != m.Odd && (r.Action == interaction.ActionRedact || r.Action == interaction.ActionWithhold) {
+		r.Text = []string{"less", "nothing"}[m.Old%2]
+	}
 	if m.Stale {
 		r.Digest = "sha256:other"
 	} else if q := d.find(r.RequestID); q != nil && m.Timed {

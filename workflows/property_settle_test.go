@@ -41,6 +41,9 @@ func (d *drive) settleQuestion(q *question) {
 		q.status, q.action = interaction.StatusCancelled, ""
 	}
 	d.seen[string(q.status)]++
+	if q.kind == interaction.KindResult {
+		d.seen[map[interaction.Action]string{interaction.ActionApprove: "released", interaction.ActionRedact: "released", interaction.ActionWithhold: "withheld"}[q.action]]++
+	}
 	told := d.w.told[q.id]
 	if len(told) != 1 || told[0].Status != q.status || told[0].Action != q.action {
 		d.complain("%s ended %s %s, and the activities were told %+v", q.id, q.status, q.action, told)
@@ -83,7 +86,7 @@ func (d *drive) settleCall(id interaction.CallID, c *callState) {
 	runs := last.status == interaction.StatusCancelled && c.law == "allow"
 	if last.status == interaction.StatusAnswered {
 		switch last.action {
-		case interaction.ActionApprove, interaction.ActionModifyArgs:
+		case interaction.ActionApprove, interaction.ActionModifyArgs, interaction.ActionRedact:
 			runs = true
 		case interaction.ActionAnswer:
 			runs = last.kind == interaction.KindTool

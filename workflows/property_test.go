@@ -76,12 +76,12 @@ func anyRule() *rapid.Generator[rule] {
 func anyCalled() *rapid.Generator[called] {
 	return rapid.Custom(func(t *rapid.T) called {
 		return called{Rule: anyRule().Draw(t, "rule"),
-			Fate: rapid.SampledFrom([]fate{fateSmooth, fateSmooth, fateSmooth, fateFree, fateFlaky, fateDies, fateStricter, fateAsks}).Draw(t, "fate")}
+			Fate: rapid.SampledFrom([]fate{fateSmooth, fateSmooth, fateSmooth, fateFree, fateFlaky, fateDies, fateStricter, fateAsks, fateHeld, fateHeld}).Draw(t, "fate")}
 	})
 }
 
 var actions = []interaction.Action{"approve", "approve", "approve", "approve", "approve", "modify_args", "reject", "retry", "skip", "answer", "answer",
-	"terminate", "pause", "pause", "resume", "resume", "resume", "delegate", "delegate", "provide_info", "custom"}
+	"terminate", "pause", "pause", "resume", "resume", "resume", "delegate", "delegate", "provide_info", "custom", "redact", "redact", "redact", "withhold"}
 
 func anyMove() *rapid.Generator[move] {
 	return rapid.Custom(func(t *rapid.T) move {
@@ -147,7 +147,7 @@ func TestGateDoesAsItsModelSays(t *testing.T) {
 		}
 	})
 	t.Logf("%v", seen)
-	for _, must := range []string{"applied", "duplicate", "refused", "kept", "expired", "cancelled", "ran", "asked whether to run again", "continued as new", "completed", "aborted"} {
+	for _, must := range []string{"applied", "duplicate", "refused", "kept", "expired", "cancelled", "ran", "released", "asked whether to run again", "continued as new", "completed", "aborted"} {
 		if seen[must] == 0 {
 			t.Errorf("the runs were too dull to show anything: nothing was %s", must)
 		}

@@ -17,7 +17,7 @@ func (c *call) agent(ctx workflow.Context, child activities.ChildRun) (*interact
 	if err := r.hold(ctx); err != nil || r.st.Stop != nil {
 		return nil, nil // the run stops; FinishRun closes the call
 	}
-	_, err := r.runChild(ctx, AgentRunName, child)
+	_, err := r.runChild(ctx, child)
 	in := activities.ResolveAgentInput{RunID: r.in.RunID, CallID: c.plan.CallID, Child: child.RunID}
 	if err != nil && !temporal.IsCanceledError(err) {
 		in.Failed = clip(err.Error(), 1000)
@@ -32,11 +32,11 @@ func (c *call) agent(ctx workflow.Context, child activities.ChildRun) (*interact
 }
 
 // runChild runs an agent, or a workflow of agents, to its end. The result is empty where only the record has it.
-func (r *agentRun) runChild(ctx workflow.Context, kind string, child activities.ChildRun) (RunResult, error) {
+func (r *agentRun) runChild(ctx workflow.Context, child activities.ChildRun) (RunResult, error) {
 	called := &calledRun{id: child.RunID}
 	r.children = append(r.children, called)
 	begun := func() { workflow.Go(ctx, func(ctx workflow.Context) { r.catchUp(ctx, called) }) }
-	res, err := r.callAgent(ctx, kind, child, begun)
+	res, err := r.callAgent(ctx, workflowOf(child), child, begun)
 	var lives *temporal.ChildWorkflowExecutionAlreadyStartedError
 	if errors.As(err, &lives) { // after a reset: the agent works on, and its end is waited for
 		begun()

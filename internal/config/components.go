@@ -169,7 +169,7 @@ var agentKeys = component("What a run can be started with.", object{keys: []key{
 	{name: "model", shape: shapeRefer, refers: "model", required: true, doc: "The model's name."},
 	{name: "system_prompt", shape: shapeText, maxBytes: maxPromptBytes, doc: "What the model is told first, at most 64 KiB."},
 	{name: "tools", shape: shapeRefers, refers: "tool", most: maxListed, defDoc: "none", doc: "The tools that the model may call."},
-	{name: "agents", shape: shapeRefers, refers: "agent", most: maxListed, defDoc: "none", doc: "Agents that it may hand tasks to, each by a tool named `agent_NAME`. They must not call one another in a circle."},
+	{name: "agents", shape: shapeRefers, refers: "agent", most: maxListed, defDoc: "none", doc: "Agents and workflows that it may hand tasks to, each by a tool named `agent_NAME`. They must not call one another in a circle."},
 	{name: "description", shape: shapeText, maxBytes: maxDescription, doc: "What it is good for, for agents that may call it; at most 1 KiB."},
 	{name: "policy", shape: shapeRefer, refers: "policy", defDoc: "none: the tools' defaults", doc: "The rules."},
 	{name: "permission_store", shape: shapeRefer, refers: "permission_store", defDoc: "a file in the data directory", doc: "Where saved rules are kept."},

@@ -53,12 +53,15 @@ func (s *section) ladder(a permission.Approval) []permission.Escalation {
 	return out
 }
 
-// calls reads the agents that an agent may hand tasks to.
+// callee is the kind of what an agent may hand tasks to: they have their names in common.
+const callee = "agent or workflow"
+
+// calls reads the agents, and workflows of agents, that an agent may hand tasks to.
 func (s *section) calls(name string) []string {
 	items := s.list("agents")
 	for _, v := range items {
 		s.l.refs = append(s.l.refs, reference{
-			pos: Pos{File: s.file, Line: v.line}, key: s.prefix + "agents", raw: v.raw, name: v.text, kind: "agent", from: name,
+			pos: Pos{File: s.file, Line: v.line}, key: s.prefix + "agents", raw: v.raw, name: v.text, kind: callee, from: name,
 		})
 	}
 	return texts(items)

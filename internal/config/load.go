@@ -306,6 +306,7 @@ func (l *loader) resolve() {
 		}
 	}
 	known["tool"] = append(known["tool"], servers...)
+	known[callee] = slices.Concat(known["agent"], known["workflow"])
 	for _, names := range known {
 		slices.Sort(names)
 	}

@@ -64,7 +64,7 @@ rules:
 :13: rules[1].escalate: has no effect without reviewers: anybody may answer
 :14: rules[2].remind_every: belongs to decision: ask: remove it`},
 	{"agents that call in a circle", "type: agent\nname: a\nmodel: m\nagents: [b]\n---\ntype: agent\nname: b\nmodel: m\nagents: [c, nobody]\n---\ntype: agent\nname: c\nmodel: m\nagents: [a, c]" + model,
-		`:9: agents: no agent is named "nobody" (known: a, b, c)
+		`:9: agents: no agent or workflow is named "nobody" (known: a, b, c)
 :14: agents: agents would call one another for ever: a -> b -> c -> a: take one of the calls away
 :14: agents: agents would call one another for ever: c -> c: take one of the calls away`},
 	{"a name that is too long", "type: policy\nname: " + long(65) + "\nrules: []\n",
