@@ -8,7 +8,7 @@ import (
 func TestPlainArgumentsReadTheShortWayAreTheSame(t *testing.T) {
 	t.Parallel()
 	short := 0
-	for _, v := range loadVectors(t) {
+	for _, v := range loadVectors(t, "vectors.jsonl") {
 		short += agreeOn(t, v.Args)
 	}
 	for _, raw := range plainSeeds {
@@ -41,7 +41,7 @@ func FuzzArguments(f *testing.F) {
 	for _, raw := range plainSeeds {
 		f.Add([]byte(raw))
 	}
-	for _, v := range loadVectors(f) {
+	for _, v := range loadVectors(f, "vectors.jsonl") {
 		f.Add([]byte(v.Args))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

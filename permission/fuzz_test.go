@@ -25,7 +25,7 @@ func FuzzParsePattern(f *testing.F) {
 }
 
 func FuzzBash(f *testing.F) {
-	for _, v := range loadVectors(f) {
+	for _, v := range loadVectors(f, "vectors.jsonl") {
 		if v.Tool == "bash" {
 			f.Add(string(v.Args))
 		}

@@ -39,11 +39,11 @@ func (w *walker) hint(p *part, text string) {
 	}
 }
 
-// hiddenIn looks for a substitution in text that the shell may evaluate later,
-// as a subscript or a prompt.
+// hiddenIn looks for commands in what a variable is set to: a program may run it, as git does with PAGER, and the shell
+// may evaluate it later, as a subscript or a prompt.
 func (w *walker) hiddenIn(p *part, a word) {
-	if strings.Contains(a.text, "$(") || strings.Contains(a.text, "`") {
-		w.hint(p, a.text)
+	if _, value, ok := strings.Cut(a.text, "="); ok && value != "" {
+		w.hint(p, value)
 	}
 }
 

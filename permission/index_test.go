@@ -56,7 +56,7 @@ func inFull(rules []compiled) (out []compiled) {
 // without.
 func TestTheIndexLeavesOutOnlyWhatCouldNotMatch(t *testing.T) {
 	t.Parallel()
-	vectors := loadVectors(t)
+	vectors := loadVectors(t, "vectors.jsonl")
 	var rules []Rule
 	for _, v := range vectors {
 		for effect, patterns := range map[Effect][]string{Allow: v.Rules.Allow, Ask: v.Rules.Ask, Deny: v.Rules.Deny} {

@@ -64,7 +64,7 @@ var textPrograms = map[string]usage{
 	"split":  {ok: `deuxa:b:C:l:n:t: --suffix-length= --additional-suffix= --bytes= --line-bytes= --lines= --number= --separator= --numeric-suffixes? --hex-suffixes? --verbose`, runs: `--filter=`},
 	"csplit": {ok: `kszb:f:n: --suffix-format= --prefix= --digits= --keep-files --quiet`},
 	"shuf":   {ok: `erzi:n: --echo --repeat --zero-terminated --input-range= --head-count=`, reads: `--random-source=`, writes: `o: --output=`},
-	"file":   {ok: `0CELNSZbcdhiklnprsvze:F:P: --brief --mime --mime-type --exclude= --separator= --parameter=`, reads: `f:m: --files-from= --magic-file=`},
+	"file":   {ok: `0ELNSZbcdhiklnprsvze:F:P: --brief --mime --mime-type --exclude= --separator= --parameter=`, reads: `f:m: --files-from= --magic-file=`, writes: `C --compile`},
 	"tree":   {ok: `adfilpsughDFxnCXJNQqrtvcUSAhL:I:P:H:T: --filelimit= --charset= --sort= --timefmt=`, reads: `--fromfile= --gitfile= --infofile=`, writes: `o:`},
 	"bat":    {ok: `AnpPudrl:H:m:r: --style= --language= --color= --paging= --theme= --line-range= --tabs= --wrap=`, runs: `--pager=`},
 	"fd": {ok: `HIuUsgiFapLl10qhtd:e:E:c:j:S: --hidden --no-ignore --glob --type= --extension= --exclude= --max-depth= --min-depth= --exact-depth= --color= --size= --changed-within= --changed-before= --absolute-path --follow --full-path --print0 --threads= --max-results= --quiet`,

@@ -95,9 +95,13 @@ func (w *walker) piped(st *syntax.Stmt) stdin {
 
 // redirect adds the file a redirection opens as a part of its own.
 func (w *walker) redirect(r *syntax.Redirect, dirs cwd) {
-	w.nested(r.Word, dirs)
-	if r.Hdoc != nil {
-		w.nested(r.Hdoc, dirs)
+	switch {
+	case r.Hdoc != nil:
+		w.data(r.Hdoc, dirs)
+	case r.Op == syntax.WordHdoc:
+		w.data(r.Word, dirs)
+	default:
+		w.nested(r.Word, dirs)
 	}
 	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
 		w.fault("a redirection sets the variable %s", r.N.Value)

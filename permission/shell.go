@@ -135,7 +135,11 @@ func (s *script) scriptFrom(text string, dirs cwd, parent *part, fed bool) flow 
 	}
 	if s.depth >= maxScripts {
 		s.fault("scripts are nested more than %d deep", maxScripts)
+		from := len(s.suspects)
 		s.suspect(text)
+		for _, c := range s.suspects[from:] {
+			s.ends(c)
+		}
 		return stay(cwd{""})
 	}
 	if parserTrap(text) {

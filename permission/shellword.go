@@ -226,12 +226,8 @@ func (b *wordBuilder) parts(parts []syntax.WordPart, quoted bool) {
 			}
 			b.ansi(p.Value)
 		case *syntax.DblQuoted:
-			if p.Dollar {
-				// $"…" is looked up in a translation catalogue.
-				b.unknown(false)
-				continue
-			}
 			b.parts(p.Parts, true)
+			b.w.dynamic = b.w.dynamic || p.Dollar // looked up in a translation catalogue
 		case *syntax.CmdSubst:
 			b.w.split = b.w.split || !quoted
 			b.unknown(true)

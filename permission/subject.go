@@ -126,6 +126,12 @@ func (s pathSubject) forbids(r *compiled, own bool) answer {
 	}
 }
 
+// as is the subject with one path alone.
+func (s pathSubject) as(file string) pathSubject {
+	s.target.clean, s.target.real = file, file
+	return s
+}
+
 func (s pathSubject) permits(r *compiled) bool {
 	return r.bare() || r.has(asPath) && r.permitsPath(&s.target, s.places)
 }

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -103,27 +104,6 @@ func (w *walker) command(c syntax.Command, dirs cwd, in stdin) flow {
 	}
 }
 
-// coproc walks the command. The parser takes the first word for the name also
-// where bash takes it for the command, which is whenever no compound command
-// follows.
-func (w *walker) coproc(c *syntax.CoprocClause, dirs cwd, in stdin) {
-	if c.Name != nil {
-		w.nested(c.Name, dirs)
-		words := w.expand(c.Name)
-		w.setsHome(words[0])
-		if _, call := c.Stmt.Cmd.(*syntax.CallExpr); call || c.Stmt.Cmd == nil {
-			w.run(&part{kind: partCommand, text: w.text(c.Name), cmd: command{words: words}}, dirs, in)
-		}
-		if c.Stmt.Cmd == nil {
-			for _, r := range c.Stmt.Redirs {
-				w.redirect(r, dirs)
-			}
-			return
-		}
-	}
-	w.stmt(c.Stmt, dirs, in)
-}
-
 func (w *walker) stmtsWith(list []*syntax.Stmt, dirs cwd, in stdin) flow {
 	f := stay(dirs)
 	for _, st := range list {
@@ -133,6 +113,8 @@ func (w *walker) stmtsWith(list []*syntax.Stmt, dirs cwd, in stdin) flow {
 }
 
 func (w *walker) binary(c *syntax.BinaryCmd, dirs cwd, in stdin) flow {
+	w.depth-- // a chain grows to the left, and is not nested for that
+	defer func() { w.depth++ }()
 	switch c.Op {
 	case syntax.AndStmt:
 		x := w.stmt(c.X, dirs, in)
@@ -176,11 +158,11 @@ func (w *walker) loop(dirs cwd, cond, body []*syntax.Stmt) flow {
 }
 
 func (w *walker) caseClause(c *syntax.CaseClause, dirs cwd) flow {
-	w.nested(c.Word, dirs)
+	w.data(c.Word, dirs)
 	all := dirs
 	for _, item := range c.Items {
 		for _, pattern := range item.Patterns {
-			w.nested(pattern, dirs)
+			w.data(pattern, dirs)
 		}
 		all = all.plus(w.stmts(item.Stmts, all).any)
 	}
@@ -193,7 +175,7 @@ func (w *walker) forHead(c *syntax.ForClause, dirs cwd) {
 	switch l := c.Loop.(type) {
 	case *syntax.WordIter:
 		for _, item := range l.Items {
-			w.nested(item, dirs)
+			w.data(item, dirs)
 		}
 		name := l.Name.Value
 		w.setsHome(plainWord(name))
@@ -215,8 +197,10 @@ func (w *walker) statement(n syntax.Node, dirs cwd) {
 		p.kind = partCommand
 		p.cmd.words = append(p.cmd.words, plainWord(n.Variant.Value))
 		for _, a := range n.Args {
-			p.cmd.words = append(p.cmd.words, assignWord(a))
-			w.setsHome(assignWord(a))
+			set := assignWord(a)
+			p.cmd.words = append(p.cmd.words, set)
+			w.setsHome(set)
+			w.hiddenIn(p, set)
 		}
 		w.hiddenText(p)
 		w.finish(p, dirs)
@@ -247,6 +231,36 @@ func unresolved(n syntax.Node) bool {
 	})
 	return found
 }
+
+// data is text that is no part's word, such as a here-document: what it holds needs no rule, but what the shell
+// does to get at it might run any command.
+func (w *walker) data(n syntax.Node, dirs cwd) {
+	w.nested(n, dirs)
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return false // commands, with words of their own
+		case *syntax.ArithmExp:
+			w.fault("%s is arithmetic, which runs the commands in what variables hold", w.text(n))
+		case *syntax.ParamExp:
+			if computes(n) {
+				w.fault("%s sets a variable or evaluates what one holds", w.text(n))
+			}
+		}
+		return true
+	})
+}
+
+// computes reports whether an expansion does more than look up a variable and change its text.
+func computes(p *syntax.ParamExp) bool {
+	if p.Excl || p.Slice != nil || p.Exp != nil && slices.Contains(computing, p.Exp.Op) {
+		return true
+	}
+	index, plain := p.Index.(*syntax.Word)
+	return p.Index != nil && !(plain && (index.Lit() == "@" || index.Lit() == "*"))
+}
+
+var computing = []syntax.ParExpOperator{syntax.AssignUnset, syntax.AssignUnsetOrNull, syntax.OtherParamOps}
 
 // nested finds the commands inside substitutions, however deep in the words.
 func (w *walker) nested(n syntax.Node, dirs cwd) {

@@ -67,7 +67,7 @@ func baseName(s string) string {
 	if s == "" {
 		return ""
 	}
-	return foldString(path.Base(s))
+	return strings.TrimSuffix(foldString(path.Base(s)), ".exe") // which Windows leaves out
 }
 
 // subject is the words joined for matching, as valid UTF-8.

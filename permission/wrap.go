@@ -20,9 +20,7 @@ const maxWrapDepth = 30
 func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 	if w.depth++; w.depth > maxWrapDepth {
 		w.fault("commands are wrapped in one another too deeply")
-		for i := range p.cmd.words {
-			w.tails = append(w.tails, p.cmd.from(i))
-		}
+		w.ends(p.cmd)
 		w.depth--
 		return
 	}
@@ -78,6 +76,13 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 // readsPrograms take a program from their standard input that is no shell
 // script and may spell commands.
 var readsPrograms = set("crontab make python perl ruby node php lua gdb")
+
+// ends keeps every end of a command that is not taken apart any further: one of them is what runs.
+func (s *script) ends(c command) {
+	for i := range c.words {
+		s.tails = append(s.tails, c.from(i))
+	}
+}
 
 // child adds a command found in p's words.
 func (w *walker) child(p *part, c command, dirs cwd, in stdin) {

@@ -190,19 +190,18 @@ const maxLinks = 40
 // resolve follows the case's links in every component of a path.
 func (v vector) resolve(p string) (string, error) {
 	for range maxLinks {
-		next := p
-		prefix := ""
+		prefix, linked := "", false
 		for segment := range strings.SplitSeq(strings.Trim(p, "/"), "/") {
 			prefix += "/" + segment
-			if to, ok := v.FS.Symlinks[prefix]; ok {
-				next = path.Clean(to + strings.TrimPrefix(p, prefix))
+			to := ""
+			if to, linked = v.FS.Symlinks[prefix]; linked {
+				p = path.Clean(to + strings.TrimPrefix(p, prefix))
 				break
 			}
 		}
-		if next == p {
+		if !linked {
 			return p, nil
 		}
-		p = next
 	}
 	return "", errors.New("too many links")
 }
