@@ -2,6 +2,8 @@ package app_test
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -66,7 +68,7 @@ func startExample(t *testing.T, name, project string, edit func(text string) str
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(examplesDir, name))); err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{"agent.yaml", "model.yaml", "scripts"} {
+	for _, file := range []string{"agent.yaml", "workflow.yaml", "model.yaml", "scripts"} {
 		path := filepath.Join(dir, file)
 		if file == "scripts" {
 			matches, err := filepath.Glob(filepath.Join(path, "*.yaml"))
@@ -76,6 +78,9 @@ func startExample(t *testing.T, name, project string, edit func(text string) str
 			path = matches[0]
 		}
 		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) { // it has one of an agent and a workflow
+			continue
+		}
 		if err == nil && edit != nil {
 			err = os.WriteFile(path, []byte(edit(string(text))), 0o644)
 		}
@@ -229,5 +234,28 @@ func TestAChangedPageIsReported(t *testing.T) {
 	}
 	if !strings.Contains(contentOf(t, project, "report.md"), "Mail is delayed since 09:40") || !strings.Contains(contentOf(t, project, "seen.txt"), "Mail is delayed") {
 		t.Error("the report or what was seen is not on disk")
+	}
+}
+
+func TestAnAnnouncementIsPublishedOnceSigned(t *testing.T) {
+	t.Parallel()
+	project := t.TempDir()
+	h := startExample(t, "announcement", project, nil)
+	run := beginExample(h, "announcement", "Version 2")
+	signed := next(h, run, "")
+	if signed.Title != "Publish this announcement?" || signed.Details != "Version 2 prints the basket for programs." {
+		t.Fatalf("the gate asks %q about %q", signed.Title, signed.Details)
+	}
+	h.Answer(signed.ID, map[string]any{"action": "approve"})
+	written := row(h, openBelow(h, run.RunID, 1)[0]).Request
+	if _, err := os.Stat(filepath.Join(project, "announcement.md")); written.ToolName != "file_write" || err == nil {
+		t.Fatalf("asked is %s, and the file is there already: %v", written.ToolName, err == nil)
+	}
+	h.Answer(written.ID, map[string]any{"action": "approve"})
+	if v := h.Ended(run.RunID); v.Status != "completed" || v.Output != "The announcement is published." {
+		t.Fatalf("ended %s: %s %s", v.Status, v.Output, v.Error)
+	}
+	if got := contentOf(t, project, "announcement.md"); got != "Version 2 prints the basket for programs.\n" {
+		t.Errorf("announcement.md has %q", got)
 	}
 }
