@@ -120,6 +120,8 @@ func (s *store) Progress(_ context.Context, run interaction.RunID) (api.Progress
 	return p, nil
 }
 
+func (s *store) Verify(context.Context, interaction.RunID) (string, error) { return "", nil }
+
 func (s *store) Events(_ context.Context, run interaction.RunID, after int64, limit int) ([]event.Event, error) {
 	defer s.lock()()
 	all := s.events[run]

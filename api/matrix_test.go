@@ -47,6 +47,7 @@ var matrix = map[string]decision{
 	"start-run":     {body: `{"agent":"fixer","input":"go"}`, want: "403 201 201 403 403 201"},
 	"list-runs":     {want: everybody},
 	"get-run":       {want: ofTheRun},
+	"verify-run":    {want: ofTheRun},
 	"list-steps":    {want: ofTheRun},
 	"stream-events": {query: "?follow=false", want: ofTheRun},
 	"control-run":   {body: `{"action":"abort_run"}`, want: "404 200 404 403 404 200"},

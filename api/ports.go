@@ -47,6 +47,8 @@ type EventStore interface {
 	Events(ctx context.Context, run interaction.RunID, after int64, limit int) ([]event.Event, error)
 	// Deltas returns the live pieces that are there now with an id above after, in order.
 	Deltas(ctx context.Context, run interaction.RunID, after int64) ([]LiveDelta, error)
+	// Verify computes the hash chain of a run's record anew, and says what is wrong with it and where; "" is nothing.
+	Verify(ctx context.Context, run interaction.RunID) (fault string, err error)
 	// Watch returns a channel that gets a value when the run may have something new: nothing that is committed
 	// after Watch has returned is missed. It is closed when ctx or the store ends.
 	Watch(ctx context.Context, run interaction.RunID) <-chan struct{}

@@ -17,6 +17,8 @@ func (s *Server) runRoutes(h huma.API) {
 	register(s, h, operation(h, "start-run", http.MethodPost, "/v1/runs", "Start a run", 201, 409, 413, 415, 422, 503), s.start)
 	register(s, h, operation(h, "list-runs", http.MethodGet, "/v1/runs", "Runs, newest first", 200, 400, 422), s.listRuns)
 	register(s, h, operation(h, "get-run", http.MethodGet, "/v1/runs/{run_id}", "A run", 200, 404), s.getRun)
+	register(s, h, operation(h, "verify-run", http.MethodGet, "/v1/runs/{run_id}/verification",
+		"Compute the hash chain of a run's record anew: was an event changed, removed, moved, put in, or cut off", 200, 404), s.verifyRun)
 	register(s, h, operation(h, "list-steps", http.MethodGet, "/v1/runs/{run_id}/steps", "A run's transcript", 200, 400, 404, 422), s.listSteps)
 	register(s, h, operation(h, "control-run", http.MethodPost, "/v1/runs/{run_id}/control", "Stop a run", 200,
 		202, 400, 404, 409, 413, 415, 422, 503), s.control)
@@ -90,6 +92,24 @@ func (s *Server) getRun(ctx context.Context, in *runPath) (*runOutput, error) {
 		}
 	}
 	return &runOutput{v}, nil
+}
+
+type verifiedOutput struct{ Body Verified }
+
+func (s *Server) verifyRun(ctx context.Context, in *runPath) (*verifiedOutput, error) {
+	r, err := s.visibleRun(ctx, in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	id := r.ID
+	if r.Root != "" {
+		id = r.Root
+	}
+	fault, err := s.cfg.Store.Verify(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &verifiedOutput{Verified{RunID: id, Holds: fault == "", Fault: fault}}, nil
 }
 
 type listStepsInput struct {

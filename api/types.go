@@ -35,6 +35,13 @@ type RunView struct {
 	Pending []Pending `json:"pending" nullable:"false" doc:"What waits for a person, oldest first"`
 }
 
+// Verified is what became of verifying a run's record.
+type Verified struct {
+	RunID interaction.RunID `json:"run_id" doc:"The run that a person started: those that it called have their events in its record"`
+	Holds bool              `json:"holds"`
+	Fault string            `json:"fault,omitempty" doc:"What is wrong, and where" example:"the record was tampered with: run r1: event 7 (step_completed) was changed after it was written"`
+}
+
 // Pending is an open interaction in brief.
 type Pending struct {
 	ID          interaction.ID       `json:"id"`

@@ -80,6 +80,7 @@ func TestEveryKindOfQuestionIsAnsweredInTheBrowser(t *testing.T) {
 	} {
 		q := asked(t, h, m, c.request)
 		tb.goTo("/inbox/" + string(q.ID))
+		tb.accessible()
 		c.answer()
 		tb.shows("Answered by dev")
 		if got := told(t, h, q.RunID); !strings.Contains(got, c.want) && !strings.Contains(got, strings.ReplaceAll(c.want, `\\`, `\`)) {
@@ -99,6 +100,7 @@ func TestQuestionsWithinQuestionsAreAnsweredPartByPart(t *testing.T) {
 		{"id":"sure","type":"confirm","title":"Are you sure?","required":true}]}`)
 	tb.goTo("/inbox/" + string(q.ID))
 	tb.shows("Are you sure?")
+	tb.accessible()
 	tb.run("a name", chromedp.SendKeys(chromedp.CSS(`[name="0.text"]`), "Holdpoint"))
 	tb.click(`[name="1.1.skip"]`)
 	tb.click(`[name="2.confirmed"][value=yes]`)
@@ -180,6 +182,7 @@ func TestAResultIsReplacedBeforeTheAgentGetsIt(t *testing.T) {
 	})
 	tb.goTo("/inbox/" + string(q.ID))
 	tb.shows("the password is swordfish")
+	tb.accessible()
 	tb.run("open", chromedp.Click(chromedp.CSS(".other details:has(#redact) summary")))
 	tb.run("write", chromedp.SendKeys(chromedp.CSS("#redact"), "the password is kept back"))
 	tb.click(".other details:has(#redact) button")
@@ -206,8 +209,20 @@ func TestARunIsPausedTalkedToAndResumedFromItsPage(t *testing.T) {
 	tb.shows("Completed")
 }
 
-// workflowConfig has agents work after one another, with a gate between them.
-const workflowConfig = `---
+// moreConfig has agents work for one another and after one another, with a gate between them, and rules to grant.
+const moreConfig = `---
+type: policy_template
+name: listing
+description: Looking around
+rules:
+  - {match: "bash(ls:*)", decision: allow}
+---
+type: agent
+name: chief
+model: played
+policy: main
+agents: [tester]
+---
 type: workflow
 name: relay
 kind: pipeline

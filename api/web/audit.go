@@ -2,7 +2,6 @@ package web
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 
@@ -54,18 +53,19 @@ func auditExport(v *view) error {
 
 type recordData struct {
 	page
-	Run    api.RunView
-	Events []event.Event
-	Head   event.Head
-	Broken string
+	Run      api.RunView
+	Events   []event.Event
+	Verified api.Verified
 }
 
-// recordPage shows a run's record, and whether its chain holds.
-//
-// A payload that the bridge does not show to this person can't be verified by them; the hashes are shown all the same.
+// recordPage shows a run's record, and whether its chain holds: the bridge computes it anew, from what is stored and not
+// from what this person may see of it.
 func recordPage(v *view) error {
 	d := recordData{page: v.page("Record", "audit")}
 	if err := v.get("/v1/runs/"+path(v.r.PathValue("id")), &d.Run); err != nil {
+		return err
+	}
+	if err := v.get("/v1/runs/"+path(d.Run.ID)+"/verification", &d.Verified); err != nil {
 		return err
 	}
 	err := v.stream(v.r.Context(), "/v1/runs/"+path(d.Run.ID)+"/events?follow=false", func(e incoming) error {
@@ -81,13 +81,6 @@ func recordPage(v *view) error {
 	})
 	if err != nil {
 		return err
-	}
-	for _, e := range d.Events {
-		if e.Number != d.Head.Number+1 || e.Hash == "" {
-			d.Broken = fmt.Sprintf("An entry is missing before number %d.", e.Number)
-			break
-		}
-		d.Head = event.Head{Number: e.Number, Hash: e.Hash}
 	}
 	return v.render(http.StatusOK, "record", d)
 }

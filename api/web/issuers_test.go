@@ -57,6 +57,7 @@ func TestPeopleSignInAtTheirIssuer(t *testing.T) {
 	tb := newTab(t, h.URL())
 	tb.goTo("/inbox?view=open")
 	tb.shows("Sign in with Example")
+	tb.accessible()
 	tb.signInAs("bob")
 	tb.holds(`location.pathname === "/inbox" && location.search === "?view=open"`)
 	tb.shows("bob")

@@ -78,7 +78,7 @@ func setup(t *testing.T) (*apptest.Holdpoint, *played) {
 		o.Tools = []tool.Tool{asker{}}
 		old, err := os.ReadFile(o.Config)
 		if err == nil {
-			err = os.WriteFile(o.Config, append(old, workflowConfig...), 0o600)
+			err = os.WriteFile(o.Config, append(old, moreConfig...), 0o600)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -1,17 +1,21 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"net/http"
+	"net/url"
 
 	"github.com/spf13/cobra"
 
+	"holdpoint/api"
 	"holdpoint/interaction"
 	"holdpoint/internal/app"
 )
 
 const auditVerifyLong = `Every run's record is a chain: each event has a hash of the one before it, of its own number, type and time, and of
-what it says. This computes the chains anew, of the runs that are named or of all in the database, and says where one
-does not hold: an event that was changed, removed, moved, put in, or cut off at the end. What was erased on purpose
+what it says. This computes the chains anew, at the bridge for the runs that are named or, with --config, on the database, for all
+of it unless runs are named, and says where one does not hold: an event that was changed, removed, moved, put in, or cut off at the end. What was erased on purpose
 leaves its hash and is no fault.
 
 Who can write the whole database can also write a whole new chain, with its end. That shows only against what Temporal's
@@ -26,49 +30,87 @@ func auditCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
+// verifier counts the records that hold, and prints those that don't.
+type verifier struct {
+	c             *cli
+	asJSON        bool
+	whole, broken int
+}
+
+func (r *verifier) take(v api.Verified) error {
+	if v.Holds {
+		r.whole++
+	} else {
+		r.broken++
+	}
+	if r.asJSON {
+		return r.c.printLine(v)
+	}
+	if !v.Holds {
+		fmt.Fprintf(r.c.out, "%s: %s\n", interaction.Visible(string(v.RunID)), interaction.Visible(v.Fault))
+	}
+	return nil
+}
+
+func (r *verifier) end() error {
+	if !r.asJSON {
+		fmt.Fprintf(r.c.out, "%d records hold, %d do not.\n", r.whole, r.broken)
+	}
+	if r.broken > 0 {
+		return &exit{code: exitError}
+	}
+	return nil
+}
+
 func auditVerifyCommand(c *cli) *cobra.Command {
 	o := app.Options{Getenv: c.getenv}
-	var asJSON bool
+	var r remote // its data directory has the database, too, where the configuration names none
+	v := verifier{c: c}
 	cmd := &cobra.Command{
-		Use: "verify --config DIR [RUN_ID…]", Short: "Compute the records' hash chains anew, on the database", Long: auditVerifyLong,
+		Use: "verify {RUN_ID… | --config DIR [RUN_ID…]}", Short: "Compute the records' hash chains anew", Long: auditVerifyLong,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.Config == "" {
-				return usage("name the configuration whose database it is: --config DIR")
+			if o.Config == "" && len(args) == 0 {
+				return usage("name runs, or the configuration whose database is to be verified whole: --config DIR")
 			}
+			if o.Config == "" {
+				return c.verifyThere(cmd.Context(), &r, args, &v)
+			}
+			o.Data = r.data
 			runs := make([]interaction.RunID, len(args))
 			for n, id := range args {
 				runs[n] = interaction.RunID(id)
 			}
-			whole, broken := 0, 0
-			err := app.VerifyRecords(cmd.Context(), o, runs, func(v app.Verified) error {
-				if v.Fault == "" {
-					whole++
-				} else {
-					broken++
-				}
-				if asJSON {
-					return c.printLine(v)
-				}
-				if v.Fault != "" {
-					fmt.Fprintf(c.out, "%s: %s\n", interaction.Visible(string(v.RunID)), interaction.Visible(v.Fault))
-				}
-				return nil
-			})
-			if err != nil {
+			if err := app.VerifyRecords(cmd.Context(), o, runs, v.take); err != nil {
 				return err
 			}
-			if !asJSON {
-				fmt.Fprintf(c.out, "%d records hold, %d do not.\n", whole, broken)
-			}
-			if broken > 0 {
-				return &exit{code: exitError}
-			}
-			return nil
+			return v.end()
 		},
 	}
+	r.flags(c, cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.Config, "config", "", "file or directory of YAML components, whose database is meant")
-	f.StringVar(&o.Data, "data", defaultData, "data directory, where the configuration names no database")
-	f.BoolVar(&asJSON, "json", false, "print a line of JSON for each record")
+	f.StringVar(&o.Config, "config", "", "file or directory of YAML components, whose database is meant; the bridge is not asked then")
+	f.BoolVar(&v.asJSON, "json", false, "print a line of JSON for each record")
 	return cmd
+}
+
+// verifyThere has the bridge verify the records of runs.
+func (c *cli) verifyThere(ctx context.Context, r *remote, refs []string, v *verifier) error {
+	cl, err := c.connect(r)
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		run, err := cl.findRun(ctx, ref)
+		if err != nil {
+			return err
+		}
+		var out api.Verified
+		if _, err := cl.do(ctx, call{method: http.MethodGet, path: "/v1/runs/" + url.PathEscape(string(run.ID)) + "/verification"}, &out); err != nil {
+			return err
+		}
+		if err := v.take(out); err != nil {
+			return err
+		}
+	}
+	return v.end()
 }

@@ -6,19 +6,14 @@ import (
 	"fmt"
 
 	"holdpoint/agent"
+	"holdpoint/api"
 	"holdpoint/interaction"
 	"holdpoint/internal/store"
 )
 
-// Verified is what became of verifying one run's record.
-type Verified struct {
-	RunID interaction.RunID `json:"run_id"`
-	Fault string            `json:"fault,omitempty"` // what is wrong, and where; "" is nothing
-}
-
 // VerifyRecords recomputes the hash chains of runs: those that are named, or all that the store has. each is told of
 // every chain. Runs that other runs called have their events in the chain of the run that a person started.
-func VerifyRecords(ctx context.Context, o Options, runs []interaction.RunID, each func(Verified) error) (err error) {
+func VerifyRecords(ctx context.Context, o Options, runs []interaction.RunID, each func(api.Verified) error) (err error) {
 	s, closing, err := openStore(ctx, o)
 	if err != nil {
 		return err
@@ -48,7 +43,7 @@ func VerifyRecords(ctx context.Context, o Options, runs []interaction.RunID, eac
 	}
 }
 
-func verifyRoot(ctx context.Context, s *store.Store, r agent.Run, each func(Verified) error) error {
+func verifyRoot(ctx context.Context, s *store.Store, r agent.Run, each func(api.Verified) error) error {
 	if r.Root != "" {
 		return nil
 	}
@@ -56,16 +51,13 @@ func verifyRoot(ctx context.Context, s *store.Store, r agent.Run, each func(Veri
 }
 
 // verifyOne tells what is wrong with a chain; an error is what kept it from being looked at.
-func verifyOne(ctx context.Context, s *store.Store, id interaction.RunID, each func(Verified) error) error {
-	err := s.VerifyRun(ctx, id)
-	v := Verified{RunID: id}
-	switch {
-	case errors.Is(err, store.ErrTampered):
-		v.Fault = err.Error()
-	case errors.Is(err, store.ErrNotFound):
+func verifyOne(ctx context.Context, s *store.Store, id interaction.RunID, each func(api.Verified) error) error {
+	fault, err := bridgeStore{s}.Verify(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("there is no run %q in this database", id)
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
-	return each(v)
+	return each(api.Verified{RunID: id, Holds: fault == "", Fault: fault})
 }

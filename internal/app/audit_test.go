@@ -12,6 +12,7 @@ import (
 	"holdpoint/agent"
 	"holdpoint/event"
 	"holdpoint/interaction"
+	"holdpoint/api"
 	"holdpoint/internal/app"
 	"holdpoint/internal/store"
 )
@@ -86,7 +87,7 @@ func TestAuditFindsWhatWasDoneToTheRecord(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := map[interaction.RunID]string{}
-			err = app.VerifyRecords(t.Context(), o, nil, func(v app.Verified) error { got[v.RunID] = v.Fault; return nil })
+			err = app.VerifyRecords(t.Context(), o, nil, func(v api.Verified) error { got[v.RunID] = v.Fault; return nil })
 			if err != nil || len(got) != 2 || got["r2"] != "" {
 				t.Fatalf("%v, %v", got, err)
 			}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -66,6 +67,14 @@ func (s bridgeStore) Interactions(ctx context.Context, f api.InteractionFilter) 
 
 func (s bridgeStore) Closed(ctx context.Context, f api.ClosedFilter) ([]interaction.Interaction, string, error) {
 	return s.Store.Closed(ctx, store.ClosedFilter(f))
+}
+
+func (s bridgeStore) Verify(ctx context.Context, run interaction.RunID) (string, error) {
+	err := s.VerifyRun(ctx, run)
+	if errors.Is(err, store.ErrTampered) {
+		return err.Error(), nil
+	}
+	return "", err
 }
 
 func (s bridgeStore) Deltas(ctx context.Context, run interaction.RunID, after int64) ([]api.LiveDelta, error) {
