@@ -7,7 +7,7 @@ import "slices"
 // class says nothing about: files elsewhere, secrets, and commands of which only
 // an exact rule could know what they do.
 func (e *evaluation) accepted(o *outcome) {
-	if s, ok := o.subject.(pathSubject); ok && (!e.places.inside(s.target) || slices.ContainsFunc(s.target.both(), looksSecret)) {
+	if s, ok := o.subject.(*pathSubject); ok && (!e.places.inside(s.target) || slices.ContainsFunc(s.target.both(), looksSecret)) {
 		o.reason = "no rule allows it, and it is outside the workspace or looks like a secret"
 		return
 	}

@@ -24,7 +24,7 @@ func (e *evaluation) commands() {
 			e.fault("deciding about the command takes too much work")
 		}
 		if len(s.parts) == 0 {
-			e.judge(commandSubject{&e.call.Tool, &part{}, p}, nil, "there is no command to approve", v)
+			e.judge(&commandSubject{&e.call.Tool, &part{}, p}, nil, "there is no command to approve", v)
 		}
 	}
 }
@@ -132,10 +132,10 @@ func (e *evaluation) refuse(r *compiled, p *part) {
 func (e *evaluation) subjectOf(p *part) subject {
 	switch p.kind {
 	case partRead:
-		return pathSubject{&readTool, p.target, e.places, false}
+		return &pathSubject{&readTool, p.target, e.places, false}
 	case partWrite:
-		return pathSubject{&writeTool, p.target, e.places, len(p.touches) > 0}
+		return &pathSubject{&writeTool, p.target, e.places, len(p.touches) > 0}
 	default: // commands and statements
-		return commandSubject{&e.call.Tool, p, e.places}
+		return &commandSubject{&e.call.Tool, p, e.places}
 	}
 }

@@ -34,6 +34,7 @@ type outcome struct {
 	text    string
 	reason  string
 	rule    *compiled
+	given   *Rule       // rule as it was given, once it was asked for
 	layer   Layer       // where no rule decided
 	matched []*compiled // every deny or ask that matched
 	// final: no grant could change it.
@@ -155,7 +156,7 @@ func (e *evaluation) files() {
 			e.res = v
 		}
 		e.notePath(t)
-		e.judge(pathSubject{&e.call.Tool, t, e.places, false}, nil, t.fault, v)
+		e.judge(&pathSubject{&e.call.Tool, t, e.places, false}, nil, t.fault, v)
 	}
 }
 
@@ -192,7 +193,7 @@ func (e *evaluation) urls() {
 			}
 			e.res = t.method + " " + v
 			e.private = e.private || t.private
-			s := urlSubject{&e.call.Tool, t}
+			s := &urlSubject{&e.call.Tool, t}
 			if t.private && !e.call.Ran && !e.namesPrivate(t) {
 				e.results = append(e.results, outcome{effect: Deny, text: v, subject: s, layer: LayerProtected,
 					reason: "the host is this machine or a private network, and no rule names it"})
@@ -239,7 +240,7 @@ func (e *evaluation) namesPrivate(t webTarget) bool {
 
 func (e *evaluation) others() {
 	e.res = canonical(e.args.members)
-	s := argsSubject{&e.call.Tool, e.args.members, e.res}
+	s := &argsSubject{&e.call.Tool, e.args.members, e.res}
 	fault := ""
 	if e.call.Tool.Consent != ConsentNever {
 		if odd := oddIn(e.args.members); odd != "" {
@@ -259,8 +260,8 @@ func (e *evaluation) about(t *Tool) *view {
 
 // judge decides on one subject and records the outcome.
 func (e *evaluation) judge(s subject, p *part, fault, text string) {
-	e.results = append(e.results, outcome{effect: Ask, text: text, subject: s, part: p, layer: LayerDefault})
-	o := &e.results[len(e.results)-1]
+	o := e.room()
+	o.effect, o.text, o.subject, o.part, o.layer = Ask, text, s, p, LayerDefault
 	v := e.about(s.by())
 	first, denies, doubted := len(e.hits), 0, -1
 	for _, i := range e.restricting(v, s) {
@@ -293,12 +294,33 @@ func (e *evaluation) judge(s subject, p *part, fault, text string) {
 	}
 }
 
+// room is an outcome at the end of the results.
+func (e *evaluation) room() *outcome {
+	n := len(e.results)
+	if n == cap(e.results) {
+		e.results = append(e.results, outcome{})
+	} else {
+		e.results = e.results[:n+1]
+		e.results[n] = outcome{}
+	}
+	return &e.results[n]
+}
+
 // source is where the rule was written that decided, or the layer that did.
 func (o *outcome) source() Source {
 	if o.rule == nil {
 		return Source{Layer: o.layer}
 	}
-	return o.rule.rule().Source
+	return o.written().Source
+}
+
+// written is the rule that decided, as it was given.
+func (o *outcome) written() *Rule {
+	if o.given == nil {
+		r := o.rule.rule()
+		o.given = &r
+	}
+	return o.given
 }
 
 func (o *outcome) decide(effect Effect, r *compiled, reason string) {

@@ -84,7 +84,16 @@ func (v views) find(h uint64, t *Tool) *view {
 	return nil
 }
 
-func (v views) place(h uint64) int { return int(h>>1) & (len(v) - 1) }
+// nameHash tells the few names of tools apart; names that share it cost a comparison each.
+func nameHash(s string) uint64 {
+	h := uint64(len(s))
+	for i := max(0, len(s)-8); i < len(s); i++ {
+		h = h<<7 ^ h>>57 ^ uint64(s[i])
+	}
+	return h * 0x9E3779B97F4A7C15
+}
+
+func (v views) place(h uint64) int { return int(h>>40) & (len(v) - 1) }
 
 // with is a copy with one more.
 func (v views) with(more *view, n int) views {
@@ -104,7 +113,7 @@ func (v views) with(more *view, n int) views {
 
 // about returns what concerns a tool.
 func (s *Set) about(t *Tool) *view {
-	h := hashOf(t.Name)
+	h := nameHash(t.Name)
 	kept := s.index.views.Load()
 	if kept != nil {
 		if v := kept.find(h, t); v != nil {
@@ -226,17 +235,17 @@ func (p *urlPattern) origin() (string, bool) {
 func (e *evaluation) allowing(v *view, s subject) []int32 {
 	found := v.allows.always(e.allowed[:0])
 	switch s := s.(type) {
-	case commandSubject:
+	case *commandSubject:
 		for p := s.part; p != nil; p = p.parent { // an exact rule may spell what is around the command
 			for i := range p.sayings() {
 				found = v.allows.findHashed(p.said[i].text, p.said[i].hash, found)
 			}
 		}
-	case pathSubject:
+	case *pathSubject:
 		found = v.allowPaths.find(&s.target, s.places, found)
-	case urlSubject:
+	case *urlSubject:
 		found = v.allows.find(s.target.host, found)
-	case argsSubject:
+	case *argsSubject:
 		found = v.allows.find(s.text, found)
 	}
 	e.allowed = inOrder(found)

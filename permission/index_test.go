@@ -17,7 +17,7 @@ func unindexed(s *Set, tools ...Tool) *Set {
 		watchesFiles: s.watchesFiles}
 	var all views
 	for n, t := range append(tools, readTool, writeTool) {
-		v := &view{server: t.Server, kind: t.Kind, own: s.owned(&t), name: t.Name, hash: hashOf(t.Name)}
+		v := &view{server: t.Server, kind: t.Kind, own: s.owned(&t), name: t.Name, hash: nameHash(t.Name)}
 		var rest, allows []int32
 		files := t.Kind == KindCommand || t.Kind == KindRead || t.Kind == KindWrite
 		for i, r := range s.restricts {

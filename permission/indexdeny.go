@@ -108,17 +108,17 @@ func (v *view) addNames(names []slot, rule int32, p *cmdPattern) []slot {
 func (e *evaluation) restricting(v *view, s subject) []int32 {
 	found := v.restricts.always(e.restricted[:0])
 	switch s := s.(type) {
-	case commandSubject:
+	case *commandSubject:
 		found = v.restrictingPart(s.part, s.places, found)
-	case pathSubject:
+	case *pathSubject:
 		near, ok := v.paths.findFolded(&s.target, s.places, found)
 		if !ok {
 			near = append(found, v.every...)
 		}
 		found = near
-	case urlSubject:
+	case *urlSubject:
 		found = v.restricts.find(s.target.host, found)
-	case argsSubject:
+	case *argsSubject:
 		found = v.restricts.find(s.text, found)
 	}
 	e.restricted = inOrder(found)

@@ -271,7 +271,10 @@ func (p *packed) matchCommand(prefix bool, text string) bool {
 
 // cmdForbids is [cmdPattern.relate].
 func (c *compiled) cmdForbids(cmd command, h *heard, w *work) answer {
-	if h == nil || !h.sure || !c.has(plainCmd) || len(cmd.words) == 0 {
+	switch {
+	case c.has(plainCmd) && c.startsElsewhere(cmd):
+		return no
+	case h == nil || !h.sure || !c.has(plainCmd) || len(cmd.words) == 0:
 		return c.cmd().relate(cmd, h, false, w)
 	}
 	w.spend(1 + len(h.plain)/8)
@@ -281,17 +284,28 @@ func (c *compiled) cmdForbids(cmd command, h *heard, w *work) answer {
 
 // cmdForbidsTail is [cmdPattern.forbidsTail].
 func (c *compiled) cmdForbidsTail(cmd command, w *work) answer {
-	if c.has(plainCmd) && len(cmd.words) > 0 && cmd.words[0].sure() {
-		q, prefix := c.plainCmd(), c.has(prefixCmd)
-		first, _, whole := strings.Cut(q.head, string(wordSep))
-		if !prefix && q.head == "" { // it would have matched the whole
-			return no
-		}
-		if (whole || c.has(exactCmd)) && first != joined(cmd.name()) {
-			return no
-		}
+	if c.has(plainCmd) && (c.startsElsewhere(cmd) || !c.has(prefixCmd) && c.plainCmd().head == "") { // it would have matched the whole
+		return no
 	}
 	return c.cmd().forbidsTail(cmd, w)
+}
+
+// startsElsewhere is a quick look at the program's name, for a plain pattern of a deny or ask.
+func (c *compiled) startsElsewhere(cmd command) bool {
+	if len(cmd.words) == 0 || !cmd.words[0].sure() {
+		return false
+	}
+	q, name := c.plainCmd(), joined(cmd.name())
+	first, _, whole := strings.Cut(q.head, string(wordSep))
+	rest, begins := strings.CutPrefix(name, first)
+	switch {
+	case whole || c.has(exactCmd):
+		return rest != "" || !begins
+	case c.has(prefixCmd):
+		return !begins || rest != "" && rest[0] != ':'
+	default:
+		return !begins
+	}
 }
 
 // apartFrom reports whether a plain deny differs in its literal beginning from all that an allow could cover.

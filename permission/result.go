@@ -21,9 +21,13 @@ func (e *evaluation) decision() Decision {
 	if len(faults) > 0 || len(e.results) == 0 {
 		d.Effect = Ask
 	}
-	for _, o := range e.results {
+	for i := range e.results {
+		o := &e.results[i]
 		if o.effect.Stricter(d.Effect) {
 			d.Effect = o.effect
+		}
+		if o.rule != nil {
+			o.written() // once, for all that tell of it
 		}
 	}
 	ordered := slices.Clone(e.results)
@@ -53,8 +57,7 @@ func (e *evaluation) conclude(d *Decision, ordered []outcome) {
 		d.Reason = d.Reasons[0].Text
 	}
 	if len(ordered) > 0 && ordered[0].effect == d.Effect && ordered[0].rule != nil && (d.Effect != Ask || len(e.faults) == 0) {
-		rule := ordered[0].rule.rule()
-		d.Matched = &rule
+		d.Matched = ordered[0].written()
 	}
 	d.Risk = e.call.Tool.Risk
 	for _, o := range ordered {
@@ -82,7 +85,7 @@ func grantsOf(results []outcome) []string {
 		if o.rule == nil || !o.rule.stored() {
 			continue
 		}
-		if id := o.rule.rule().ID; id != "" && !slices.Contains(out, id) {
+		if id := o.written().ID; id != "" && !slices.Contains(out, id) {
 			out = append(out, id)
 		}
 	}
@@ -104,7 +107,7 @@ func (d *Decision) addOutcome(o outcome, named bool) {
 	text := o.reason
 	r := Reason{Effect: o.effect, Source: o.source()}
 	if o.rule != nil {
-		rule := o.rule.rule()
+		rule := o.written()
 		text += ": " + rule.Pattern
 		r.Rule, r.RuleID = rule.Pattern, rule.ID
 	}
@@ -132,7 +135,7 @@ func partsOf(results []outcome) []Part {
 		}
 		p := Part{Text: o.text, Effect: o.effect, Reason: o.reason}
 		if o.rule != nil {
-			p.Rule = o.rule.rule().Pattern
+			p.Rule = o.written().Pattern
 		}
 		out = append(out, p)
 	}

@@ -18,7 +18,7 @@ type commandSubject struct {
 	places *places
 }
 
-func (s commandSubject) forbids(r *compiled, own bool) answer {
+func (s *commandSubject) forbids(r *compiled, own bool) answer {
 	found := no
 	if t := r.kin.tool; t.reads || t.writes {
 		found = s.forbidsFiles(r)
@@ -45,7 +45,7 @@ func (s commandSubject) forbids(r *compiled, own bool) answer {
 }
 
 // forbidsFiles lets rules about files reach the files a command opens.
-func (s commandSubject) forbidsFiles(r *compiled) answer {
+func (s *commandSubject) forbidsFiles(r *compiled) answer {
 	found := no
 	for i := range s.part.touches {
 		t := &s.part.touches[i]
@@ -68,11 +68,11 @@ func (s commandSubject) forbidsFiles(r *compiled) answer {
 	return found
 }
 
-func (s commandSubject) permits(r *compiled) bool {
+func (s *commandSubject) permits(r *compiled) bool {
 	return r.bare() || s.covered(r)
 }
 
-func (s commandSubject) covered(r *compiled) bool {
+func (s *commandSubject) covered(r *compiled) bool {
 	if !r.has(asCmd) || s.part.bareOnly {
 		return false
 	}
@@ -84,7 +84,7 @@ func (s commandSubject) covered(r *compiled) bool {
 			return true
 		}
 	}
-	if !exact && (s.part.hazard != "" || !r.namesProgram() && s.part.heardAs().declares) {
+	if !exact && (s.part.hazard != "" || s.part.heardAs().declares && !r.namesProgram()) {
 		return false
 	}
 	return s.part.covered(r)
@@ -111,7 +111,7 @@ type pathSubject struct {
 	both   bool // it is written and read
 }
 
-func (s pathSubject) forbids(r *compiled, own bool) answer {
+func (s *pathSubject) forbids(r *compiled, own bool) answer {
 	writes := s.tool.Kind == KindWrite
 	if t := r.kin.tool; !own && !(writes && t.writes) && !((!writes || s.both) && t.reads) {
 		return no
@@ -127,12 +127,13 @@ func (s pathSubject) forbids(r *compiled, own bool) answer {
 }
 
 // as is the subject with one path alone.
-func (s pathSubject) as(file string) pathSubject {
-	s.target.clean, s.target.real = file, file
-	return s
+func (s *pathSubject) as(file string) *pathSubject {
+	out := *s
+	out.target.clean, out.target.real = file, file
+	return &out
 }
 
-func (s pathSubject) permits(r *compiled) bool {
+func (s *pathSubject) permits(r *compiled) bool {
 	return r.bare() || r.has(asPath) && r.permitsPath(&s.target, s.places)
 }
 
@@ -142,7 +143,7 @@ type urlSubject struct {
 	target webTarget
 }
 
-func (s urlSubject) forbids(r *compiled, _ bool) answer {
+func (s *urlSubject) forbids(r *compiled, _ bool) answer {
 	switch {
 	case r.bare():
 		return yes
@@ -153,7 +154,7 @@ func (s urlSubject) forbids(r *compiled, _ bool) answer {
 	}
 }
 
-func (s urlSubject) permits(r *compiled) bool {
+func (s *urlSubject) permits(r *compiled) bool {
 	return r.bare() || r.has(asURL) && r.url().permits(s.target)
 }
 
@@ -164,7 +165,7 @@ type argsSubject struct {
 	text string // args, in canonical form
 }
 
-func (s argsSubject) forbids(r *compiled, _ bool) answer {
+func (s *argsSubject) forbids(r *compiled, _ bool) answer {
 	switch {
 	case r.bare():
 		return yes
@@ -175,14 +176,14 @@ func (s argsSubject) forbids(r *compiled, _ bool) answer {
 	}
 }
 
-func (s argsSubject) permits(r *compiled) bool {
+func (s *argsSubject) permits(r *compiled) bool {
 	return r.bare() || r.has(asArgs) && r.argsPermit(s.args, s.text)
 }
 
-func (s commandSubject) by() *Tool { return s.tool }
+func (s *commandSubject) by() *Tool { return s.tool }
 
-func (s pathSubject) by() *Tool { return s.tool }
+func (s *pathSubject) by() *Tool { return s.tool }
 
-func (s urlSubject) by() *Tool { return s.tool }
+func (s *urlSubject) by() *Tool { return s.tool }
 
-func (s argsSubject) by() *Tool { return s.tool }
+func (s *argsSubject) by() *Tool { return s.tool }

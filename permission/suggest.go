@@ -65,13 +65,13 @@ func (e *evaluation) together() bool {
 func (e *evaluation) candidates(o outcome) []string {
 	var texts []string
 	switch s := o.subject.(type) {
-	case commandSubject:
+	case *commandSubject:
 		texts = commandCandidates(s)
-	case pathSubject:
+	case *pathSubject:
 		texts = pathCandidates(s)
-	case urlSubject:
+	case *urlSubject:
 		texts = urlCandidates(s)
-	case argsSubject:
+	case *argsSubject:
 		texts = argsCandidates(s)
 	}
 	return slices.DeleteFunc(texts, func(text string) bool { return !e.sound(text, o.subject) })
@@ -176,7 +176,7 @@ var neverSuggested = set(`python pypy perl ruby node nodejs deno bun php lua tcl
 	ipython osascript awk gawk mawk nawk sh bash dash zsh ksh ash fish csh tcsh pwsh powershell env sudo doas su xargs find
 	fd ssh eval exec source . trap alias npx bunx pnpx uvx tsx ts-node java expect make-shell`)
 
-func commandCandidates(s commandSubject) []string {
+func commandCandidates(s *commandSubject) []string {
 	p := s.part
 	if p.kind != partCommand || len(p.cmd.assigns) > 0 || p.wraps || len(p.cmd.words) == 0 {
 		return nil
@@ -285,7 +285,7 @@ func subcommandWord(s string) bool {
 	return s != ""
 }
 
-func pathCandidates(s pathSubject) []string {
+func pathCandidates(s *pathSubject) []string {
 	t := s.target
 	exact, _ := s.places.patternFor(t.clean)
 	out := []string{s.tool.Name + "(" + exact + ")"}
@@ -311,7 +311,7 @@ func (p *places) patternFor(file string) (pattern string, deep bool) {
 	return escape.Replace(file), strings.Count(file, "/") > 2
 }
 
-func urlCandidates(s urlSubject) []string {
+func urlCandidates(s *urlSubject) []string {
 	t := s.target
 	host := t.host
 	if strings.Contains(host, ":") {
@@ -332,7 +332,7 @@ func urlCandidates(s urlSubject) []string {
 // maxExactArgs bounds the arguments that are offered as an exact rule.
 const maxExactArgs = 2000
 
-func argsCandidates(s argsSubject) []string {
+func argsCandidates(s *argsSubject) []string {
 	name := s.tool.fullName()
 	var out []string
 	if text := canonical(s.args); len(text) <= maxExactArgs {

@@ -16,7 +16,13 @@ import (
 // grammar writes random scripts by the grammar of bash.
 type grammar struct {
 	*rand.Rand
-	depth int
+	depth, functions int
+}
+
+// name is one that no other function has, for a function that called itself would not end.
+func (g *grammar) name() string {
+	g.functions++
+	return fmt.Sprintf("f%d", g.functions)
 }
 
 func (g *grammar) pick(from ...string) string { return from[g.IntN(len(from))] }
@@ -83,9 +89,11 @@ func (g *grammar) statement() string {
 	case 4:
 		return "case $(echo a; " + g.inner() + ") in a) " + s() + ";; b) " + s() + ";& *) " + s() + ";; esac\n"
 	case 5:
-		return "f() { " + s() + "}; f x\n"
+		f := g.name()
+		return f + "() { " + s() + "}; " + f + " x\n"
 	case 6:
-		return "function h() ( " + s() + "); h\n"
+		f := g.name()
+		return "function " + f + "() ( " + s() + "); " + f + "\n"
 	case 7:
 		return "( " + s() + ")" + g.pick("", " >/dev/null", " && aa") + "\n"
 	case 8:
@@ -142,7 +150,7 @@ func (tr tracer) run(t *testing.T, text string) (programs [][]string, texts []st
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	script := "exec </dev/null >/dev/null 2>&1; set -T; trap 'printf \"D\\1%s\\2\" \"$BASH_COMMAND\" >> \"$TRACE\"' DEBUG\n" + text + "\n"
+	script := "exec </dev/null >/dev/null 2>&1; nl=$'\\n' etx=$'\\3'; set -T; trap 'printf \"D\\1%s\\2\" \"${BASH_COMMAND//$nl/$etx}\" >> \"$TRACE\"' DEBUG\n" + text + "\n"
 	cmd := exec.CommandContext(ctx, tr.bash, "--norc", "--noprofile", "-c", script)
 	cmd.Dir, cmd.Env = work, []string{"PATH=" + tr.path, "HOME=" + work, "TRACE=" + trace}
 	if out, err := cmd.CombinedOutput(); ctx.Err() != nil {
@@ -158,7 +166,7 @@ func (tr tracer) run(t *testing.T, text string) (programs [][]string, texts []st
 		case "P":
 			programs = append(programs, words[1:])
 		case "D":
-			texts = append(texts, words[1])
+			texts = append(texts, strings.ReplaceAll(words[1], "\x03", "\n")) // a line is written at a time
 		}
 	}
 	return programs, texts

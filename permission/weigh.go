@@ -28,7 +28,7 @@ func (e *evaluation) weigh(v *view, o *outcome, asks []*compiled) {
 		o.decide(Allow, r, "an allow rule matches")
 		return
 	}
-	if s, ok := o.subject.(pathSubject); ok && s.target.real != "" && s.target.real != s.target.clean {
+	if s, ok := o.subject.(*pathSubject); ok && s.target.real != "" && s.target.real != s.target.clean {
 		given, real := s.as(s.target.clean), s.as(s.target.real)
 		if e.plainlyAllowed(e.allowing(v, given), given) != nil {
 			if r := e.plainlyAllowed(e.allowing(v, real), real); r != nil {
@@ -78,7 +78,7 @@ func (e *evaluation) byDefault(o *outcome) {
 	case ConsentAccepted:
 		e.accepted(o)
 	case ConsentOutside:
-		s, ok := o.subject.(pathSubject)
+		s, ok := o.subject.(*pathSubject)
 		if ok && e.call.Tool.Kind == KindRead && e.places.inside(s.target) &&
 			!slices.ContainsFunc(s.target.both(), looksSecret) {
 			o.effect, o.reason = Allow, "it reads inside the workspace, and no secret by its name"
