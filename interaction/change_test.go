@@ -84,6 +84,11 @@ func TestADelegationHandsOnOneSeat(t *testing.T) {
 	if out := mustApply(t, &i, says("dan", interaction.ActionApprove), t0); out != nil || i.Approvals() != 1 {
 		t.Fatalf("two who speak for one count as %d", i.Approvals())
 	}
+	for who, spent := range map[string]bool{"cy": false, "dan": true, "bo": false} {
+		if i.SpentVote(says(who, interaction.ActionApprove)) != spent {
+			t.Errorf("that %s has approved already and does not count: want %v", who, spent)
+		}
+	}
 	if out := mustApply(t, &i, says("bo", interaction.ActionApprove), t0); out == nil {
 		t.Error("one seat's delegate and the other reviewer are not two")
 	}
