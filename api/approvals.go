@@ -41,7 +41,7 @@ func (s *Server) approvalRoutes(h huma.API) {
 	ask := operation(h, "ask-approval", http.MethodPost, "/v1/approvals", "Ask people whether a program may go on", 201, 413, 415, 422, 503)
 	ask.Description = "Rules that allow or deny decide at once; else people are asked. The same Idempotency-Key is the same approval, however often " +
 		"it is sent and whatever became of it: a caller that gave up asks again and attaches to it. 201 for a new one, 200 for one that was there."
-	register(s, h, ask, s.askApproval)
+	register(s, h, also[ApprovalView](h, ask, 200, "The approval that was asked for with this key before"), s.askApproval)
 	list := operation(h, "list-approvals", http.MethodGet, "/v1/approvals", "Approvals, newest first", 200, 400, 422)
 	list.Description = "What the caller asked, what was asked for them, and what is put to them; an admin sees all. A page may be short, or " +
 		"empty, and still have a next one."
@@ -49,8 +49,8 @@ func (s *Server) approvalRoutes(h huma.API) {
 	get := operation(h, "get-approval", http.MethodGet, "/v1/approvals/{approval_id}", "An approval, or what was decided on it", 200, 404, 422)
 	get.Description = "With wait, it is answered as soon as it is decided, or after that time with status pending: ask again."
 	register(s, h, get, s.getApproval)
-	register(s, h, operation(h, "cancel-approval", http.MethodPost, "/v1/approvals/{approval_id}/cancel", "Withdraw what was asked", 200,
-		202, 404, 409, 413, 415, 422, 503), s.cancelApproval)
+	register(s, h, also[Delivered](h, operation(h, "cancel-approval", http.MethodPost, "/v1/approvals/{approval_id}/cancel", "Withdraw what was asked", 200,
+		404, 409, 413, 415, 422, 503), 202, laterTaken), s.cancelApproval)
 }
 
 type askInput struct {

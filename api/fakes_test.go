@@ -233,6 +233,7 @@ type temporal struct {
 	inputs  []workflows.RunInput
 	live    map[string]client.StartWorkflowOptions
 	startIs error
+	onStart func(workflows.RunInput)
 	onUp    func(o client.UpdateWorkflowOptions) (any, error) // an outcome, or a refusal
 	updates []client.UpdateWorkflowOptions
 	onSig   error
@@ -252,6 +253,9 @@ func (f *temporal) ExecuteWorkflow(_ context.Context, o client.StartWorkflowOpti
 	f.live[o.ID] = o
 	f.starts = append(f.starts, o)
 	f.inputs = append(f.inputs, args[0].(workflows.RunInput))
+	if f.onStart != nil {
+		f.onStart(args[0].(workflows.RunInput))
+	}
 	return nil, nil
 }
 

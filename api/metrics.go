@@ -14,6 +14,7 @@ func (s *Server) metricsRoutes(h huma.API) {
 		return
 	}
 	op := operation(h, "metrics", http.MethodGet, "/metrics", "Measurements of this bridge, in Prometheus's text format; for admins", 200)
+	op.Responses["200"] = &huma.Response{Description: "The measurements", Content: map[string]*huma.MediaType{plainMedia: {Schema: &huma.Schema{Type: huma.TypeString}}}}
 	register(s, h, op, func(ctx context.Context, _ *struct{}) (*huma.StreamResponse, error) {
 		if !isAdmin(principal(ctx)) {
 			return nil, problem(http.StatusForbidden, CodeForbidden, "only an admin may read the metrics")

@@ -10,16 +10,18 @@ import (
 
 // Mount serves another handler behind the guard, which has found out by then who calls. The handler may make the
 // bridge's own calls in that one's name, with the request's context. Call it before the first request.
-func (s *Server) Mount(pattern string, h http.Handler) {
-	s.mounted[pattern] = true
-	s.mux.Handle(pattern, h)
+func (s *Server) Mount(r Route, h http.Handler) {
+	s.mounted[r.Pattern] = true
+	s.mux.Handle(r.Pattern, h)
+	s.describe(r, false)
 }
 
 // MountSigned serves a handler that finds out itself who calls, by a signature over the request: it gets requests without
 // credentials, with a body of any type, and must refuse what is not signed with 401. Call it before the first request.
-func (s *Server) MountSigned(pattern string, h http.Handler) {
-	s.signed[pattern] = true
-	s.mux.Handle(pattern, h)
+func (s *Server) MountSigned(r Route, h http.Handler) {
+	s.signed[r.Pattern] = true
+	s.mux.Handle(r.Pattern, h)
+	s.describe(r, true)
 }
 
 // ownSignature reports whether a request is for what MountSigned serves.

@@ -15,45 +15,10 @@ import (
 // ProblemTypePrefix precedes a Code in a problem's type.
 const ProblemTypePrefix = "urn:holdpoint:problem:"
 
-// Code says what kind of problem it is. The set is closed and stable; clients may branch on it.
-type Code string
-
-const (
-	CodeInvalid         Code = "invalid"           // 400, 422: the request does not say what it must
-	CodeInvalidArgs     Code = "invalid_args"      // 422: edited arguments break the tool's schema
-	CodeUnauthenticated Code = "unauthenticated"   // 401
-	CodeForbidden       Code = "forbidden"         // 403: the caller's role does not permit it
-	CodeForbiddenHost   Code = "forbidden_host"    // 403: addressed to a host that this bridge is not
-	CodeForbiddenOrigin Code = "forbidden_origin"  // 403: sent by another site's page
-	CodeNotEntitled     Code = "not_entitled"      // 403: may not answer this interaction
-	CodeNotSigned       Code = "not_signed"        // 403: the run takes signed answers only
-	CodeForged          Code = "forged"            // 403: the signature does not hold
-	CodeNotFound        Code = "not_found"         // 404
-	CodeUnknownAgent    Code = "unknown_agent"     // 422
-	CodeMethod          Code = "method"            // 405
-	CodeAlreadyDecided  Code = "already_decided"   // 409
-	CodeDigestMismatch  Code = "digest_mismatch"   // 409
-	CodeWrongRun        Code = "wrong_run"         // 409
-	CodeRunEnded        Code = "run_ended"         // 409
-	CodeSessionBusy     Code = "session_busy"      // 409: the session has a live run
-	CodeIDReused        Code = "id_reused"         // 409: the id was used for something else
-	CodeKeyReused       Code = "key_reused"        // 422: the idempotency key was used for another body
-	CodeRuleInTheWay    Code = "rule_in_the_way"   // 409: a stored rule says more, and only an admin may end it
-	CodeExpired         Code = "expired"           // 410
-	CodeTooLarge        Code = "too_large"         // 413
-	CodeMediaType       Code = "media_type"        // 415
-	CodeNotAcceptable   Code = "not_acceptable"    // 406
-	CodeTooManyRequests Code = "too_many_requests" // 429: Retry-After says when to come again
-	CodeNotReady        Code = "not_ready"         // 503: see errors for what is missing
-	CodeUnavailable     Code = "unavailable"       // 503: try again
-	CodeTooManyStreams  Code = "too_many_streams"  // 503
-	CodeInternal        Code = "internal"          // 500
-)
-
 // Problem is the body of every error, as RFC 9457 has it, with a few members of ours.
 type Problem struct {
 	Type    string       `json:"type" doc:"Stable; urn:holdpoint:problem: and the code" example:"urn:holdpoint:problem:already_decided"`
-	Code    Code         `json:"code" doc:"The last part of type"`
+	Code    Code         `json:"code" doc:"The last part of type" example:"already_decided"`
 	Title   string       `json:"title" doc:"The kind of problem, for people"`
 	Status  int          `json:"status" doc:"The HTTP status"`
 	Detail  string       `json:"detail,omitempty" doc:"What is wrong here and how to mend it"`

@@ -20,10 +20,10 @@ func (s *Server) runRoutes(h huma.API) {
 	register(s, h, operation(h, "verify-run", http.MethodGet, "/v1/runs/{run_id}/verification",
 		"Compute the hash chain of a run's record anew: was an event changed, removed, moved, put in, or cut off", 200, 404), s.verifyRun)
 	register(s, h, operation(h, "list-steps", http.MethodGet, "/v1/runs/{run_id}/steps", "A run's transcript", 200, 400, 404, 422), s.listSteps)
-	register(s, h, operation(h, "control-run", http.MethodPost, "/v1/runs/{run_id}/control", "Stop a run", 200,
-		202, 400, 404, 409, 413, 415, 422, 503), s.control)
-	register(s, h, operation(h, "send-message", http.MethodPost, "/v1/runs/{run_id}/messages",
-		"Say something to a live run; it is taken in at the next step", 200, 202, 400, 404, 409, 413, 415, 422, 503), s.message)
+	register(s, h, also[Delivered](h, operation(h, "control-run", http.MethodPost, "/v1/runs/{run_id}/control", "Stop, pause or resume a run, or one call of it", 200,
+		400, 404, 409, 413, 415, 422, 503), 202, laterTaken), s.control)
+	register(s, h, also[Delivered](h, operation(h, "send-message", http.MethodPost, "/v1/runs/{run_id}/messages",
+		"Say something to a live run; it is taken in at the next step", 200, 400, 404, 409, 413, 415, 422, 503), 202, laterTaken), s.message)
 	register(s, h, operation(h, "list-agents", http.MethodGet, "/v1/agents", "The agents that can be started", 200), s.listAgents)
 	events := operation(h, "stream-events", http.MethodGet, "/v1/runs/{run_id}/events",
 		"A run's events as they happen; ends after its last", 200, 400, 404, 422, 503)

@@ -17,7 +17,7 @@ import (
 type Server struct {
 	cfg     Config
 	handler http.Handler
-	mux     *http.ServeMux
+	mux     *patterns
 	mounted map[string]bool // patterns that Mount added
 	signed  map[string]bool // patterns that MountSigned added
 	spec    *huma.OpenAPI
@@ -40,12 +40,12 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("http bridge: %w", err)
 	}
 	s.life, s.end = context.WithCancel(context.Background())
-	mux := http.NewServeMux()
-	s.mux = mux
-	h := humago.New(mux, humaConfig(s.cfg.Version))
+	s.mux = &patterns{ServeMux: http.NewServeMux()}
+	h := humago.New(s.mux, humaConfig(s.cfg.Version))
 	s.spec = h.OpenAPI()
 	s.routes(h)
-	s.handler = s.guard(mux)
+	s.exemplifyAll()
+	s.handler = s.guard(s.mux.ServeMux)
 	return s, nil
 }
 
@@ -114,13 +114,21 @@ func operation(h huma.API, id, method, path, summary string, status int, errs ..
 	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, DefaultStatus: status,
 		MaxBodyBytes: maxBody + 1, BodyReadTimeout: -1, // the guard has read the body
 		Responses: map[string]*huma.Response{}}
-	schema := h.OpenAPI().Components.Schemas.Schema(typeOf[Problem](), true, "Problem")
-	for _, e := range append(errs, 401, 403, 429, 500) {
-		op.Responses[fmt.Sprint(e)] = &huma.Response{Description: http.StatusText(e),
-			Content: map[string]*huma.MediaType{problemMedia: {Schema: schema}}}
+	for _, e := range append(errs, everyRefusal...) {
+		op.Responses[fmt.Sprint(e)] = problemResponse(h.OpenAPI(), e)
 	}
 	return op
 }
+
+// also describes another status that a call succeeds with.
+func also[T any](h huma.API, op huma.Operation, status int, means string) huma.Operation {
+	op.Responses[fmt.Sprint(status)] = &huma.Response{Description: means, Content: map[string]*huma.MediaType{
+		"application/json": {Schema: h.OpenAPI().Components.Schemas.Schema(typeOf[T](), true, op.OperationID)}}}
+	return op
+}
+
+// laterTaken is what 202 means of a message to a run.
+const laterTaken = "Stored until a worker takes it"
 
 // register adds a call whose errors are shown as problems; what is no problem is logged and shown as internal.
 func register[I, O any](s *Server, h huma.API, op huma.Operation, fn func(context.Context, *I) (*O, error)) {

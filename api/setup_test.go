@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 	"holdpoint/agent"
 	"holdpoint/api"
+	"holdpoint/api/apitest"
 	"holdpoint/interaction"
 	"holdpoint/workflows"
 )
@@ -126,7 +128,30 @@ func (b *bridge) do(who, method, path, body string, headers ...string) answer {
 	}
 	a := answer{status: res.StatusCode, header: res.Header, raw: string(raw)}
 	_ = json.Unmarshal(raw, &a.body)
+	if err := b.described().Check(req, res.StatusCode, res.Header.Get("Content-Type"), raw); err != nil {
+		b.t.Errorf("what is answered is not as it is described: %v", err)
+	}
 	return a
+}
+
+// descriptions are those that were read, by the routes that they tell of.
+var descriptions sync.Map
+
+// described is the bridge's own description of its API, against which every answer is held.
+func (b *bridge) described() *apitest.Description {
+	b.t.Helper()
+	routes := strings.Join(b.api.Routes(), "\n")
+	if d, known := descriptions.Load(routes); known {
+		return d.(*apitest.Description)
+	}
+	rec := httptest.NewRecorder()
+	b.api.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "http://localhost/openapi.json", http.NoBody))
+	d, err := apitest.Read(rec.Body.Bytes())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	descriptions.Store(routes, d)
+	return d
 }
 
 func (b *bridge) request(who, method, path, body string, headers ...string) *http.Request {

@@ -268,5 +268,5 @@ func (o *eventWriter) end() { _ = o.c.SetWriteDeadline(time.Time{}) }
 // eventStream describes a response that is one.
 func eventStream(what string) *huma.Response {
 	return &huma.Response{Description: what, Content: map[string]*huma.MediaType{
-		"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}}
+		eventStreamMedia: {Schema: &huma.Schema{Type: huma.TypeString}}}}
 }

@@ -167,7 +167,7 @@ type Principal struct {
 // person, and is zero over a native signal.
 type Response struct {
 	ID         ResponseID      `json:"id,omitempty"`
-	RequestID  ID              `json:"request_id"`
+	RequestID  ID              `json:"request_id" required:"false"` // the address may name it
 	Action     Action          `json:"action,omitempty"`
 	OptionID   string          `json:"option_id,omitempty"`
 	Selected   []string        `json:"selected,omitempty"`

@@ -54,26 +54,6 @@ func New(cfg Config) (*Adapters, error) {
 	return a, nil
 }
 
-// Mount hands every route to mount, which must serve it only to those whom the bridge has let in.
-func (a *Adapters) Mount(mount func(pattern string, h http.Handler)) {
-	for pattern, h := range map[string]http.HandlerFunc{
-		"POST /agio/tool-consent":                         a.consent,
-		"GET /agio/runs/{run_id}/events":                  a.agioEvents,
-		"POST /interactions/{id}/respond":                 a.respondAgio,
-		"GET /interactions/{id}":                          a.showAgio,
-		"GET /hitl/approvals":                             a.listApprovals,
-		"POST /hitl/decisions":                            a.decide,
-		"POST /hitl/control":                              a.control,
-		"GET /hitl/runs/{run_id}/record":                  a.record,
-		"GET /agent_backend/ws/{session_id}":              a.socket,
-		"POST /api/agent/chat/react/stream":               a.chat,
-		"GET /api/agent/chat/react/stream":                a.rejoin,
-		"POST /api/agent/chat/react/interaction_response": a.answerChat,
-	} {
-		mount(pattern, h)
-	}
-}
-
 // Close ends the WebSockets, which would hold up a shutdown.
 func (a *Adapters) Close() error {
 	a.end()

@@ -156,12 +156,12 @@ func resource(q interaction.Request) string {
 type agioResponse struct {
 	RequestID      string         `json:"request_id"`
 	Type           string         `json:"type"`
-	Text           *string        `json:"text"`
-	SelectedValues []string       `json:"selected_values"`
-	Confirmed      *bool          `json:"confirmed"`
-	Responses      []agioResponse `json:"responses"`
-	RespondedAt    string         `json:"responded_at"` // ours is when it came
-	UserID         *string        `json:"user_id"`
+	Text           *string        `json:"text" required:"false"`
+	SelectedValues []string       `json:"selected_values" required:"false"`
+	Confirmed      *bool          `json:"confirmed" required:"false"`
+	Responses      []agioResponse `json:"responses" required:"false"`
+	RespondedAt    string         `json:"responded_at" required:"false"` // ours is when it came
+	UserID         *string        `json:"user_id" required:"false"`
 }
 
 // answerOf reads a response by the request that it answers.

@@ -11,10 +11,10 @@ import (
 // consentRequest is the body of POST /agio/tool-consent.
 type consentRequest struct {
 	ToolCallID string    `json:"tool_call_id"`
-	Decision   string    `json:"decision"`
-	Patterns   []string  `json:"patterns"`
-	ExpiresAt  time.Time `json:"expires_at"`
-	UserID     string    `json:"user_id"`
+	Decision   string    `json:"decision" enum:"allow,deny"`
+	Patterns   []string  `json:"patterns" required:"false"`
+	ExpiresAt  time.Time `json:"expires_at" required:"false"`
+	UserID     string    `json:"user_id" required:"false"`
 }
 
 // consentReply answers it.
@@ -36,10 +36,15 @@ func (a *Adapters) consent(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	p := a.asProblem(r.Context(), err)
-	reply(w, p.Status, struct {
-		consentReply
-		Detail string `json:"detail"`
-	}{consentReply{false, in.ToolCallID, p.Detail}, p.Detail})
+	reply(w, p.Status, consentRefusal{false, in.ToolCallID, p.Detail, p.Detail})
+}
+
+// consentRefusal is what a refused consent is answered with.
+type consentRefusal struct {
+	Success    bool   `json:"success"`
+	ToolCallID string `json:"tool_call_id"`
+	Message    string `json:"message"`
+	Detail     string `json:"detail"` // as the design's server words its own refusals
 }
 
 func (a *Adapters) applyConsent(r *http.Request, in consentRequest) (string, error) {

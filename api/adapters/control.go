@@ -49,22 +49,27 @@ func (a *Adapters) listApprovals(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	session := r.URL.Query().Get("sessionId")
-	list := []approvalRequest{}
+	list := approvalRequests{Approvals: []approvalRequest{}}
 	for _, i := range open {
 		if i.Type == interaction.TypeToolApproval && (session == "" || session == string(i.SessionID)) {
-			list = append(list, approvalOf(i.Request))
+			list.Approvals = append(list.Approvals, approvalOf(i.Request))
 		}
 	}
-	reply(w, http.StatusOK, map[string]any{"approvals": list})
+	reply(w, http.StatusOK, list)
+}
+
+// approvalRequests answers GET /hitl/approvals.
+type approvalRequests struct {
+	Approvals []approvalRequest `json:"approvals" nullable:"false"`
 }
 
 // approvalDecision is the design's ApprovalDecision.
 type approvalDecision struct {
 	ToolCallID   string          `json:"toolCallId"`
 	Action       string          `json:"action"`
-	ModifiedArgs json.RawMessage `json:"modifiedArgs"`
-	Note         string          `json:"note"`
-	ReviewerID   string          `json:"reviewerId"`
+	ModifiedArgs json.RawMessage `json:"modifiedArgs" required:"false"`
+	Note         string          `json:"note" required:"false"`
+	ReviewerID   string          `json:"reviewerId" required:"false"`
 }
 
 // decisionActions are the design's actions in ours.
@@ -95,7 +100,15 @@ func (a *Adapters) decide(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, err)
 		return
 	}
-	reply(w, http.StatusOK, map[string]any{"toolCallId": in.ToolCallID, "action": in.Action, "interactionId": i.ID, "status": out.Status})
+	reply(w, http.StatusOK, decisionReply{in.ToolCallID, in.Action, i.ID, out.Status})
+}
+
+// decisionReply answers POST /hitl/decisions.
+type decisionReply struct {
+	ToolCallID    string         `json:"toolCallId"`
+	Action        string         `json:"action"`
+	InteractionID interaction.ID `json:"interactionId"`
+	Status        string         `json:"status"`
 }
 
 func (in approvalDecision) answerOf(q interaction.Request) (interaction.Response, error) {
@@ -126,7 +139,7 @@ func (in approvalDecision) answerOf(q interaction.Request) (interaction.Response
 type controlSignal struct {
 	RunID   string          `json:"runId"`
 	Action  string          `json:"action"`
-	Payload json.RawMessage `json:"payload"`
+	Payload json.RawMessage `json:"payload" required:"false"`
 }
 
 // control pauses, resumes or ends a run. A note may be in the payload.
@@ -146,7 +159,14 @@ func (a *Adapters) control(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, err)
 		return
 	}
-	reply(w, http.StatusOK, map[string]any{"runId": in.RunID, "action": in.Action, "status": out.Status})
+	reply(w, http.StatusOK, controlReply{in.RunID, in.Action, out.Status})
+}
+
+// controlReply answers POST /hitl/control.
+type controlReply struct {
+	RunID  string `json:"runId"`
+	Action string `json:"action"`
+	Status string `json:"status"`
 }
 
 func (in controlSignal) message() (api.Control, error) {

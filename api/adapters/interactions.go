@@ -17,7 +17,13 @@ func (a *Adapters) showAgio(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, err)
 		return
 	}
-	reply(w, http.StatusOK, map[string]any{"interaction_request": agioOf(i.Request), "run_id": i.RunID})
+	reply(w, http.StatusOK, shownAgio{agioOf(i.Request), i.RunID})
+}
+
+// shownAgio answers GET /interactions/{id}.
+type shownAgio struct {
+	InteractionRequest agioRequest       `json:"interaction_request"`
+	RunID              interaction.RunID `json:"run_id"`
 }
 
 // respondAgio answers an interaction and goes on as the resumed run's stream, until the run waits again or ends.

@@ -15,8 +15,8 @@ import (
 // reactChat is the body of POST /api/agent/chat/react/stream.
 type reactChat struct {
 	Message   string `json:"message"`
-	SessionID string `json:"sessionId"`
-	UserID    string `json:"userId"`
+	SessionID string `json:"sessionId" required:"false"`
+	UserID    string `json:"userId" required:"false"`
 }
 
 // reactReply answers an interaction_response, and says why a chat was refused.
@@ -151,8 +151,8 @@ type reactAnswer struct {
 	SessionID        string          `json:"sessionId"`
 	RequestID        string          `json:"requestId"`
 	SelectedOptionID string          `json:"selectedOptionId"`
-	Feedback         string          `json:"feedback"`
-	Data             json.RawMessage `json:"data"`
+	Feedback         string          `json:"feedback" required:"false"`
+	Data             json.RawMessage `json:"data" required:"false"`
 }
 
 // answerChat answers what a chat's run asks.

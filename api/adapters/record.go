@@ -73,7 +73,13 @@ func (a *Adapters) record(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, err)
 		return
 	}
-	reply(w, http.StatusOK, map[string]any{"runId": run, "entries": entries})
+	reply(w, http.StatusOK, runRecord{run, entries})
+}
+
+// runRecord answers GET /hitl/runs/{run_id}/record.
+type runRecord struct {
+	RunID   string        `json:"runId"`
+	Entries []recordEntry `json:"entries" nullable:"false"`
 }
 
 // entryOf is an event as an entry; "" for one that the design does not know. shown has the calls that were shown before.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,6 +56,11 @@ type session struct {
 // socket serves a session's permission requests. It takes in nothing but decisions and questions for the status: words
 // decide nothing. Its origin must be the bridge's own, which the library checks.
 func (a *Adapters) socket(w http.ResponseWriter, r *http.Request) {
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		w.Header().Set("Upgrade", "websocket")
+		a.refuse(w, r, refusal(http.StatusUpgradeRequired, api.CodeUpgrade, "open a WebSocket here"))
+		return
+	}
 	conn, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		return // it has answered

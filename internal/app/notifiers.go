@@ -124,11 +124,18 @@ func (a *App) watchOutbox() func() error {
 	}
 }
 
+// slackForm is what Slack sends.
+type slackForm struct {
+	Payload string `json:"payload" doc:"The interaction payload, as JSON"`
+}
+
 // mountSlack takes clicks in Slack.
 func (a *App) mountSlack(bridge *api.Server) {
 	for _, n := range a.defs.cfg.Notifiers {
 		if n.Kind == config.NotifierSlack {
-			bridge.MountSigned(http.MethodPost+" /slack/"+n.Name, newSlack(n).Clicks(bridge.AnswerAs))
+			bridge.MountSigned(api.Route{Pattern: http.MethodPost + " /slack/" + n.Name, ID: "slack-" + n.Name, Summary: "What Slack sends when somebody clicks",
+				Description: "For Slack alone, whose signature it must carry, of the last five minutes. What became of the click is told in Slack.",
+				Body:        slackForm{}, BodyMedia: "application/x-www-form-urlencoded", RefusedPlain: true, Errors: []int{400, 413}}, newSlack(n).Clicks(bridge.AnswerAs))
 		}
 	}
 }

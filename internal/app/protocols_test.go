@@ -24,6 +24,7 @@ func plain(h *apptest.Holdpoint, method, path, body string) (int, map[string]any
 	if err != nil {
 		h.T.Fatal(err)
 	}
+	h.Described(resp.Request, resp, raw)
 	var out map[string]any
 	if err := json.Unmarshal(raw, &out); err != nil {
 		h.T.Fatalf("%s %s: %d %s", method, path, resp.StatusCode, raw)

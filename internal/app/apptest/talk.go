@@ -73,6 +73,7 @@ func (h *Holdpoint) HTTP(method, path string, body any, header ...string) (int, 
 	if err != nil {
 		h.T.Fatal(err)
 	}
+	h.Described(req, resp, out)
 	return resp.StatusCode, out
 }
 
