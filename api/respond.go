@@ -140,7 +140,11 @@ func (s *Server) sign(p interaction.Principal, r interaction.Response) (interact
 	if other && !mayActFor(p) {
 		return r, problem(http.StatusForbidden, CodeNotEntitled, "answering for another needs the role %q", RoleActFor).at("body.reviewer", "is not you")
 	}
-	if !other {
+	if other {
+		if err := checkPerson("reviewer.id", string(r.Reviewer.ID)); err != nil {
+			return r, err
+		}
+	} else {
 		r.Reviewer = p
 	}
 	r.Reviewer.Roles = nil // an answer counts by who gives it and their groups
@@ -287,6 +291,9 @@ func (s *Server) forward(ctx context.Context, updateID string, answers []*answer
 	var result workflows.RespondResult
 	stored, err := s.deliver(ctx, delivery{workflowID: answers[0].run.WorkflowID, name: workflows.MessageRespond,
 		updateID: updateID, arg: msg}, &result)
+	if err == nil && !stored {
+		err = s.known(ctx, updateID, answers[0].run.WorkflowID, msg, &result)
+	}
 	if err == nil && !stored && len(result.Items) != len(answers) {
 		err = fmt.Errorf("run %s answered %d responses with %d results", answers[0].run.ID, len(answers), len(result.Items))
 	}
@@ -359,6 +366,7 @@ func (s *Server) result(ctx context.Context, a *answer, w workflows.ResponseResu
 	it := AnsweredItem{Answered: a.ref(), HTTPStatus: http.StatusOK}
 	it.Applied, it.Status, it.Approvals, it.Quorum = true, string(w.Status), w.Approvals, w.Quorum
 	if _, goesOn := a.response.Action.Changes(); goesOn { // the run itself has the record follow
+		s.followed(ctx, a.response)
 		return it
 	}
 	if err := s.cfg.Store.MarkSubmitted(context.WithoutCancel(ctx), a.response.RequestID, a.response, s.now()); err != nil {

@@ -134,6 +134,11 @@ func (s *Server) checkStart(p interaction.Principal, b StartRun) error {
 		return problem(http.StatusForbidden, CodeForbidden, "starting a run for another user needs the role %q", RoleActFor).
 			at("body.user_id", "is not you")
 	}
+	if b.UserID != string(p.ID) {
+		if err := checkPerson("user_id", b.UserID); err != nil {
+			return err
+		}
+	}
 	if len(b.Input) > interaction.MaxMessageBytes {
 		return problem(http.StatusRequestEntityTooLarge, CodeTooLarge, "the input has %d bytes; at most %d are taken",
 			len(b.Input), interaction.MaxMessageBytes).at("body.input", "too long")

@@ -139,6 +139,7 @@ func (q *question) objections(r interaction.Response) (codes []interaction.Code)
 		object(len(r.To) == 0 || slices.Contains(r.To, who), interaction.CodeInvalid)
 		object(q.FourEyes && len(r.To) == 1 && r.To[0] == requester, interaction.CodeInvalid)
 		object(len(q.seats()) == 0 && q.Quorum > 1, interaction.CodeInvalid)
+		object(q.strands(who, r.To), interaction.CodeInvalid)
 		object(who == "" || len(q.handed) > 0 && len(q.seats()) > 0 && !names(q.seats(), who), interaction.CodeNotEntitled)
 	} else {
 		object(len(r.To) > 0, interaction.CodeInvalid)
@@ -161,6 +162,44 @@ func (q *question) entitled(who string) bool {
 		return slices.ContainsFunc(q.handed, func(h handing) bool { return h.by == s })
 	})
 	return len(q.seats()) == 0 && len(q.handed) == 0 || names(own, who)
+}
+
+// strands reports whether too few could decide once somebody has handed on their seat. Who is in a group is not looked at.
+func (q *question) strands(who string, to []string) bool {
+	after := *q
+	after.handed = append(slices.Clone(q.handed), handing{by: who, to: to})
+	asked := slices.Clone(q.seats())
+	for _, h := range after.handed {
+		asked = append(slices.DeleteFunc(asked, func(s string) bool { return s == h.by }), h.to...)
+	}
+	for _, h := range after.handed { // one who was asked again, and handed it on before, is asked in vain
+		asked = slices.DeleteFunc(asked, func(s string) bool { return s == h.by })
+	}
+	if slices.ContainsFunc(asked, func(s string) bool { return strings.HasPrefix(s, "group:") }) {
+		return false
+	}
+	able := map[string]bool{}
+	for _, s := range asked {
+		able[s] = !(q.FourEyes && s == requester)
+	}
+	people, seats := 0, 0
+	for _, yes := range able {
+		if yes {
+			people++
+		}
+	}
+	for _, seat := range q.seats() {
+		held := able[seat] || slices.ContainsFunc(after.handed, func(h handing) bool {
+			return h.by == seat && slices.ContainsFunc(h.to, func(s string) bool { return able[s] })
+		})
+		if held {
+			seats++
+		}
+	}
+	if len(q.seats()) > 0 {
+		people = min(people, seats)
+	}
+	return people < max(q.Quorum, 1)
 }
 
 // votes reports whether an answer releases something, the call or its output: for that a quorum is needed.

@@ -138,7 +138,9 @@ func (d *drive) expect(r interaction.Response, got interaction.Code) interaction
 	}
 	if d.toCome(r.RequestID) {
 		d.seen["kept"]++
-		d.early = append(d.early, r)
+		if !slices.ContainsFunc(d.early, func(e interaction.Response) bool { return e.ID == r.ID && e.RequestID == r.RequestID }) {
+			d.early = append(d.early, r)
+		}
 		return ""
 	}
 	d.seen["refused"]++

@@ -98,7 +98,10 @@ func (r *agentRun) check(ctx workflow.Context, resp interaction.Response) error 
 		if err := r.in.Trust.Check(resp, &g.it.Request, workflow.Now(ctx)); err != nil {
 			return err
 		}
-		return g.it.Check(resp, workflow.Now(ctx))
+		if err := g.it.Check(resp, workflow.Now(ctx)); err != nil {
+			return err
+		}
+		return g.it.Strands(resp)
 	}
 	if closed, ok := r.st.closedInteraction(resp.RequestID); ok {
 		return closed.Check(resp, workflow.Now(ctx))
@@ -123,11 +126,14 @@ func sameInteraction(done ResponseResult, resp interaction.Response) error {
 func (r *agentRun) apply(ctx workflow.Context, resp interaction.Response) (ResponseResult, error) {
 	item := ResponseResult{ResponseID: clipID(resp.ID), InteractionID: resp.RequestID}
 	if err := r.check(ctx, resp); err != nil {
-		if g := r.find(resp.RequestID); g != nil && g.it.SpentVote(resp) && !refusesSpentVotes(ctx) {
+		g := r.find(resp.RequestID)
+		if g != nil && g.it.SpentVote(resp) && !refusesSpentVotes(ctx) {
 			item.Applied, item.Status = true, g.it.Status
 			return item, nil
 		}
-		return item, err
+		if !r.strandedBefore(ctx, g, resp) {
+			return item, err
+		}
 	}
 	if done, ok := r.st.answeredBefore(resp.ID); ok {
 		return done, nil
@@ -179,6 +185,15 @@ const changeSpentVotes = "refuse-spent-votes"
 
 func refusesSpentVotes(ctx workflow.Context) bool {
 	return workflow.GetVersion(ctx, changeSpentVotes, workflow.DefaultVersion, 1) == 1
+}
+
+// A delegation that leaves nobody who could decide is refused. Runs from before this version took it.
+const changeNobodyStranded = "refuse-stranding-delegations"
+
+// strandedBefore reports whether a response is refused for that reason alone, in such a run.
+func (r *agentRun) strandedBefore(ctx workflow.Context, g *gate, resp interaction.Response) bool {
+	return g != nil && g.it.Strands(resp) != nil && r.in.Trust.Check(resp, &g.it.Request, workflow.Now(ctx)) == nil &&
+		g.it.Check(resp, workflow.Now(ctx)) == nil && workflow.GetVersion(ctx, changeNobodyStranded, workflow.DefaultVersion, 1) != 1
 }
 
 // expected reports whether an interaction may still come to be known: a call of a turn that is being taken, or

@@ -161,6 +161,9 @@ func (s *RunState) lastRefused() []Refusal {
 
 // keepEarly keeps a response for an interaction that is about to be known.
 func (s *RunState) keepEarly(r interaction.Response, size int) bool {
+	if slices.ContainsFunc(s.Early, func(e interaction.Response) bool { return e.ID == r.ID && e.RequestID == r.RequestID }) {
+		return true // its sender asks what became of it
+	}
 	if len(s.Early) >= keepEarly || size+sizesOf(s.Early) > keepEarlyBytes {
 		return false
 	}

@@ -1,0 +1,63 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"holdpoint/interaction"
+	"holdpoint/workflows"
+)
+
+// A run and its record are moments apart: the record has a question before its run knows of it, and a run has applied a
+// delegation before the record shows who is asked now. Whoever answers, or was delegated to, is kept waiting for that long,
+// so that what they are told is what became of it.
+
+// moments bounds that wait. It is long, for a machine that is busy.
+const moments = 3 * time.Second
+
+// known asks again what became of answers that came before their run knew of the question, until it does.
+func (s *Server) known(ctx context.Context, updateID, workflowID string, msg workflows.RespondMessage, result *workflows.RespondResult) error {
+	early := func(r workflows.ResponseResult) bool { return r.Kept }
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), moments)
+	defer cancel()
+	for n, wait := 1, 25*time.Millisecond; slices.ContainsFunc(result.Items, early) && pause(ctx, wait); n, wait = n+1, 2*wait {
+		var again workflows.RespondResult
+		d := delivery{workflowID: workflowID, name: workflows.MessageRespond, updateID: fmt.Sprintf("%s~%d", updateID, n), arg: msg}
+		switch err := s.updateOnce(ctx, d, &again, moments); {
+		case err == nil:
+			*result = again
+		case retryable(err): // it is kept, and will be applied
+			return nil
+		default:
+			return refused(err)
+		}
+	}
+	return nil
+}
+
+// followed waits until the record shows a response that keeps its question open.
+func (s *Server) followed(ctx context.Context, r interaction.Response) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), moments)
+	defer cancel()
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
+		row, found, err := s.cfg.Store.Interaction(ctx, r.RequestID)
+		if err != nil || !found || row.Status.Final() || slices.ContainsFunc(row.Responses, func(o interaction.Response) bool { return o.ID == r.ID }) {
+			return
+		}
+		if !pause(ctx, wait) {
+			return
+		}
+	}
+}
+
+// checkPerson refuses ids of people that look like another's: whom somebody else may act for is not known here.
+func checkPerson(field, id string) error {
+	if strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }) || interaction.Visible(id) != id {
+		return &interaction.Error{Code: interaction.CodeInvalid, Field: field, Message: fmt.Sprintf("%q has blanks or invisible characters in it", interaction.Visible(id))}
+	}
+	return nil
+}
