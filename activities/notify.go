@@ -27,6 +27,8 @@ type Message struct {
 	At          time.Time // when it came to be
 	Interaction interaction.Interaction
 	Run         agent.Run
+	// Begun is when it was first tried, zero where it was not: that attempt may have arrived, and nobody knows of it.
+	Begun time.Time
 }
 
 // UndeliverableError is the refusal of a message that trying again does not mend.
@@ -80,9 +82,18 @@ func (a *Activities) DeliverDue(ctx context.Context) (DeliverResult, error) {
 
 // deliver makes one attempt. The error is the store's.
 func (a *Activities) deliver(ctx context.Context, n agent.Notice) error {
-	m := Message{ID: n.ID, Kind: n.Kind, At: n.CreatedAt}
+	m := Message{ID: n.ID, Kind: n.Kind, At: n.CreatedAt, Begun: n.BegunAt}
 	there := true
+	now := a.Now()
+	if n.BegunAt.IsZero() {
+		n.BegunAt = now
+	}
 	err := a.Store.Write(ctx, func(tx Tx) (err error) {
+		if m.Begun.IsZero() { // whoever comes after a crash must know that it was tried
+			if err := tx.DelayNotice(ctx, n, now); err != nil {
+				return err
+			}
+		}
 		if m.Run, there, err = tx.Run(ctx, n.RunID); err != nil || !there || n.Interaction == "" {
 			return err
 		}

@@ -26,4 +26,5 @@ type Notice struct {
 	Interaction interaction.ID    `json:"interaction_id,omitempty"`
 	CreatedAt   time.Time         `json:"created_at"`
 	Attempts    int               `json:"attempts,omitempty"` // that failed
+	BegunAt     time.Time         `json:"begun_at,omitzero"`  // of the first attempt, written before it is made
 }

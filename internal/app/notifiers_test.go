@@ -11,12 +11,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"holdpoint/agent"
 	"holdpoint/interaction"
 	"holdpoint/internal/app"
 	"holdpoint/internal/app/apptest"
@@ -87,6 +89,7 @@ func (r *receiver) of(kind string, about string) (out []told) {
 type channel struct {
 	mu    sync.Mutex
 	posts []url.Values
+	lost  bool     // the answer to a post about "Lost?" did not arrive
 	aside []string // what was shown to one person
 }
 
@@ -100,10 +103,45 @@ func (c *channel) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	case strings.HasSuffix(req.URL.Path, "chat.postEphemeral"):
 		c.aside = append(c.aside, req.Form.Get("user")+": "+req.Form.Get("text"))
+	case strings.HasSuffix(req.URL.Path, "conversations.history"):
+		c.history(w, req)
+		return
 	default:
 		c.posts = append(c.posts, req.Form)
+		if strings.Contains(req.Form.Get("blocks"), "Lost?") && !c.lost {
+			c.lost = true
+			panic(http.ErrAbortHandler) // the message is there, and who posted it never hears so
+		}
 	}
 	fmt.Fprint(w, `{"ok":true,"channel":"C1","ts":"1.1","message_ts":"1.1"}`)
+}
+
+// history shows the channel's messages with their metadata, two pages of them.
+func (c *channel) history(w http.ResponseWriter, req *http.Request) {
+	var list []any
+	for _, p := range c.posts {
+		var m any
+		_ = json.Unmarshal([]byte(p.Get("metadata")), &m)
+		list = append(list, map[string]any{"type": "message", "text": p.Get("text"), "metadata": m})
+	}
+	first, half := req.Form.Get("cursor") == "", len(list)/2
+	shown := list[half:]
+	if first {
+		shown = list[:half]
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"ok": true, "messages": shown, "has_more": first, "response_metadata": map[string]string{"next_cursor": map[bool]string{true: "more"}[first]}})
+}
+
+// saying counts the posts with a text in them.
+func (c *channel) saying(text string) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.posts {
+		if strings.Contains(p.Get("blocks"), text) {
+			n++
+		}
+	}
+	return n
 }
 
 // about returns the blocks of the first post that has a text in it.
@@ -178,6 +216,20 @@ func toldBy(t *testing.T, h asking, hook *receiver, slack *channel, hookAt strin
 		for _, id := range []interaction.RunID{a.ApprovalID, b.ApprovalID} {
 			h.HTTP("POST", "/v1/approvals/"+string(id)+"/cancel", map[string]any{})
 		}
+	})
+	t.Run("what Slack has taken and did not say so is not posted again", func(t *testing.T) {
+		t.Parallel()
+		h := asking{as(t, h.Holdpoint), t}
+		_, a := h.ask("", map[string]any{"title": "Lost?"})
+		h.Waits(a.ApprovalID, 1)
+		h.Eventually("nothing more to be told of it", func() bool {
+			due, _, err := h.Store().DueNotices(t.Context(), time.Now().Add(time.Hour), 100)
+			return err == nil && slack.saying("Lost?") > 0 && !slices.ContainsFunc(due, func(n agent.Notice) bool { return n.RunID == a.ApprovalID })
+		})
+		if n := slack.saying("Lost?"); n != 1 {
+			t.Errorf("it stands there %d times", n)
+		}
+		h.HTTP("POST", "/v1/approvals/"+string(a.ApprovalID)+"/cancel", map[string]any{})
 	})
 	t.Run("a program can't have others called that are inside", func(t *testing.T) {
 		t.Parallel()

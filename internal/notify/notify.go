@@ -22,6 +22,8 @@ type Message struct {
 	At          time.Time
 	Interaction interaction.Interaction // zero for approval.decided
 	Run         agent.Run
+	// Begun is when it was first tried, zero where it was not: that attempt may have arrived, and nobody knows of it.
+	Begun time.Time
 }
 
 // RefusedError is a delivery that trying again does not mend.

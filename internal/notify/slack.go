@@ -50,9 +50,14 @@ func (s *Slack) Notify(ctx context.Context, m Message) error {
 	if m.Kind == agent.NoticeDecided {
 		return &RefusedError{Reason: "Slack is told of questions only"}
 	}
+	if !m.Begun.IsZero() {
+		if there, err := s.posted(ctx, m); there || err != nil {
+			return err
+		}
+	}
 	blocks, summary := s.blocks(m)
 	_, _, err := s.client.PostMessageContext(ctx, s.c.Channel, slack.MsgOptionText(summary, true), slack.MsgOptionBlocks(blocks...),
-		slack.MsgOptionDisableLinkUnfurl())
+		slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionMetadata(slack.SlackMetadata{EventType: slackEvent, EventPayload: map[string]any{"id": m.ID}}))
 	var refused slack.SlackErrorResponse
 	switch {
 	case err == nil:

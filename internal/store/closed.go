@@ -113,6 +113,9 @@ func (s *Store) fileClosed(ctx context.Context) error {
 	}
 }
 
+// clockSkew is how much later than its end a question may seem to have been asked, by another machine's clock.
+const clockSkew = time.Hour
+
 // ClosedFilter selects questions that have come to their end; an empty field selects all.
 type ClosedFilter struct {
 	Status                           interaction.Status
@@ -148,14 +151,14 @@ func (s *Store) Closed(ctx context.Context, f ClosedFilter) ([]interaction.Inter
 		key = append(key, m.kind, m.name)
 		if n > 0 {
 			w.add(`EXISTS (SELECT 1 FROM closed_names AS m WHERE m.kind = ? AND m.name = ? AND m.created_at = n.created_at
-				AND m.interaction_id = n.interaction_id)`, m.kind, m.name)
+				AND m.interaction_id = n.interaction_id LIMIT 1 OFFSET 0)`, m.kind, m.name) // OFFSET: PostgreSQL looks at each row then, and stops at a full page
 		}
 	}
 	if !f.Since.IsZero() {
 		w.add("n.closed_at >= ?", f.Since.UnixMicro())
 	}
 	if !f.Until.IsZero() {
-		w.add("n.closed_at < ?", f.Until.UnixMicro())
+		w.add("n.closed_at < ? AND n.created_at < ?", f.Until.UnixMicro(), f.Until.Add(clockSkew).UnixMicro())
 	}
 	p, err := openPage("closed", f.PageSize, f.PageToken, key...)
 	if err != nil {

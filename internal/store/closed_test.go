@@ -117,7 +117,7 @@ func TestWhatWasClosedBeforeIsFiled(t *testing.T) {
 // database.
 func BenchmarkClosed(b *testing.B) {
 	const many, rare = 100_000, 5_000
-	for _, kind := range []string{"file", "postgres"} {
+	for _, kind := range []string{"postgres", "file"} {
 		s := backends[kind](b)
 		for n := 0; n < many; n += 1000 {
 			var batch []interaction.Interaction
