@@ -10,6 +10,7 @@ func (w *walker) finish(p *part, dirs cwd) {
 	w.doubtWords(p)
 	c := p.cmd
 	p.hazard = hazardOf(c)
+	p.moved = fromHere(c.words[0]) && (len(dirs) != 1 || dirs[0] != w.places.workspace)
 	if name := c.name(); name == "git" {
 		rest, skipped, harmless := gitWords(c)
 		if skipped > 0 {
@@ -34,6 +35,11 @@ func (w *walker) finish(p *part, dirs cwd) {
 			p.touches[i].again = p.touches[i].target.sameAs(&p.touches[i-1].target)
 		}
 	}
+}
+
+// fromHere reports a program that is named by a path relative to the directory.
+func fromHere(name word) bool {
+	return strings.Contains(name.text, "/") && name.text[0] != '/' && !name.tilde
 }
 
 // doubtWords says why no rule could cover the command's words.

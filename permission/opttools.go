@@ -21,6 +21,8 @@ var toolPrograms = map[string]usage{
 	"helm":      {single: true, ok: `-n= -namespace= -f= -values= -set= -set-string= -version=`, loads: `-kubeconfig= -registry-config= -repository-config=`, runs: `-post-renderer= -post-renderer-args=`, writes: `-output-dir=`},
 	"kubectl":   {ok: `n:o:l:Awc:L:R --namespace= --output= --selector= --container= --context= --all-namespaces --watch`, reads: `f:k: --filename= --kustomize= --template=`, loads: `--kubeconfig=`, writes: `--cache-dir= --output-directory=`},
 	"fzf":       {ok: `mie0x1q:f:n:d: --multi --query= --filter= --nth= --delimiter= --height= --prompt= --header=`, runs: `--preview= --bind= --listen? --listen-unsafe? --with-shell=`, writes: `--history=`},
+	"jobs":      {ok: `lnprs`, runs: `x:`},
+	"fc":        {ok: `lnr`, loads: `s`, runs: `e:`},
 	"ag":        {ok: `lcinrsuvwzQaA:B:C:G:m: --pager-less`, reads: `p: --path-to-ignore=`, runs: `--pager=`},
 	"ack":       {ok: `lcinrsvwfhoQ1A:B:C:g:m:x`, loads: `--ackrc=`, runs: `--pager=`},
 	"delta":     {loads: `--config=`, runs: `--pager=`},

@@ -49,6 +49,8 @@ type part struct {
 	hazard string
 	// bareOnly parts can only be covered by the bare tool name.
 	bareOnly bool
+	// moved: the program is named by a path from where cd led, and the rules' paths are from the workspace.
+	moved bool
 	// forms are other spellings of the command that a deny must see.
 	forms []command
 	// plain is the command with harmless options skipped, for allow.

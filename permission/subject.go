@@ -84,6 +84,9 @@ func (s *commandSubject) covered(r *compiled) bool {
 			return true
 		}
 	}
+	if s.part.moved {
+		return false
+	}
 	if !exact && (s.part.hazard != "" || s.part.heardAs().declares && !r.namesProgram()) {
 		return false
 	}

@@ -93,6 +93,9 @@ func (e *evaluation) byDefault(o *outcome) {
 }
 
 func (e *evaluation) uncovered(o *outcome) string {
+	if o.part != nil && o.part.moved {
+		return "no rule allows it: the program is looked for where cd led, and rules name it from the workspace"
+	}
 	if o.part != nil && o.part.hazard != "" {
 		return "no exact rule allows it: " + o.part.hazard
 	}
