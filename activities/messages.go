@@ -25,6 +25,7 @@ const (
 	EndStageName     = "EndStage"
 	TakeApprovalName = "TakeApproval"
 	DeliverDueName   = "DeliverDue"
+	KeepName         = "Keep"
 )
 
 // StartRunInput begins a run's record.

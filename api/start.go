@@ -29,7 +29,7 @@ const (
 
 // Memo fields of a session's workflow: whose run it is, and a digest of what started it.
 const (
-	memoRun    = "holdpoint_run_id"
+	MemoRun    = "holdpoint_run_id"
 	memoDigest = "holdpoint_start_digest"
 )
 
@@ -222,7 +222,7 @@ func (s *Server) launchOnce(ctx context.Context, r agent.Run) error {
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		Memo:                                     map[string]any{memoRun: r.ID, memoDigest: startDigest(r)},
+		Memo:                                     map[string]any{MemoRun: r.ID, memoDigest: startDigest(r)},
 	}, s.workflowOf(r.Agent), workflows.RunInput{RunID: r.ID, SessionID: r.SessionID, Agent: r.Agent,
 		UserID: r.UserID, Requester: r.Requester, Input: r.Input, Metadata: r.Metadata, Trust: s.cfg.Trust})
 	return err
@@ -274,7 +274,7 @@ func (s *Server) liveRun(ctx context.Context, r agent.Run) (interaction.RunID, s
 		var run interaction.RunID
 		var digest string
 		dc := converter.GetDefaultDataConverter()
-		if dc.FromPayload(fields[memoRun], &run) == nil && dc.FromPayload(fields[memoDigest], &digest) == nil && run != "" {
+		if dc.FromPayload(fields[MemoRun], &run) == nil && dc.FromPayload(fields[memoDigest], &digest) == nil && run != "" {
 			return run, digest
 		}
 	}

@@ -37,6 +37,10 @@ func (s *serving) flags(c *cli, cmd *cobra.Command, bridge bool) {
 	}
 }
 
+func (s *serving) keeping(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&s.o.KeepEvery, "keep-every", 10*time.Minute, "how often the store is compared with Temporal, 0 for never (see holdpoint doctor)")
+}
+
 // token falls back to the environment, where other users of the machine don't see it.
 func (s *serving) token(c *cli) {
 	if s.o.Token == "" {
@@ -60,6 +64,7 @@ func devCommand(c *cli) *cobra.Command {
 		},
 	}
 	s.flags(c, cmd, true)
+	s.keeping(cmd)
 	cmd.Flags().BoolVar(&s.o.NoDemo, "no-demo", false, "without the demo agent and its run")
 	return cmd
 }
@@ -82,6 +87,7 @@ func workerCommand(c *cli) *cobra.Command {
 		},
 	}
 	s.flags(c, cmd, false)
+	s.keeping(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&s.o.ToolsOnly, "tools-only", false, "run the tools of --task-queue, and nothing else")
 	f.StringVar(&s.o.Deployment.Name, "deployment-name", "", "Worker Deployment that this worker is of")

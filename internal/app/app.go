@@ -121,7 +121,7 @@ func (a *App) startDev(ctx context.Context) error {
 		return err
 	}
 	return writeDevInfo(a.o.Data, DevInfo{URL: a.URL(), Token: a.token, TemporalAddress: address,
-		TemporalUI: a.TemporalUI(), PID: os.Getpid()})
+		TemporalUI: a.TemporalUI(), Config: a.o.Config, TaskQueue: a.o.TaskQueue, PID: os.Getpid()})
 }
 
 // temporal starts the dev server, or takes the one that is given, and returns its address.

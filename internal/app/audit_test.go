@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"holdpoint/agent"
+	"holdpoint/api"
 	"holdpoint/event"
 	"holdpoint/interaction"
-	"holdpoint/api"
 	"holdpoint/internal/app"
 	"holdpoint/internal/store"
 )

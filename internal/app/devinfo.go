@@ -16,6 +16,8 @@ type DevInfo struct {
 	Token           string `json:"token"`
 	TemporalAddress string `json:"temporal_address"`
 	TemporalUI      string `json:"temporal_ui,omitempty"`
+	Config          string `json:"config,omitempty"` // "" where nothing is configured
+	TaskQueue       string `json:"task_queue,omitempty"`
 	PID             int    `json:"pid"`
 }
 

@@ -62,7 +62,7 @@ func (a *App) startWorker() error {
 		return a.client.SignalWorkflow(ctx, workflowID, "", workflows.MessageAsked, q)
 	}
 	acts.Await, acts.Observer, acts.OwnWorkspaces = a.awaitWorkflow, a.telemetry.Metrics(), a.o.ToolsOnly
-	register(w, acts, a.o.ToolsOnly)
+	register(w, acts, a.newKeeper(acts), a.o.ToolsOnly)
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("worker: %w", err)
 	}
@@ -70,12 +70,15 @@ func (a *App) startWorker() error {
 	a.closing(func() error { a.StopWorker(); return nil })
 	if !a.o.ToolsOnly {
 		a.closing(a.watchOutbox())
+		if err := a.scheduleKeeper(); err != nil { // a server without schedules serves all the rest
+			a.log.Warn("the store is not compared with Temporal: no schedule could be made", "error", err)
+		}
 	}
 	return nil
 }
 
 // register makes the workflows and activities known that a worker serves.
-func register(w worker.Worker, acts *activities.Activities, toolsOnly bool) {
+func register(w worker.Worker, acts *activities.Activities, keeper *activities.Keeper, toolsOnly bool) {
 	w.RegisterActivityWithOptions(acts.RunTool, activity.RegisterOptions{Name: activities.RunToolName})
 	if toolsOnly {
 		return
@@ -84,12 +87,13 @@ func register(w worker.Worker, acts *activities.Activities, toolsOnly bool) {
 	w.RegisterWorkflowWithOptions(workflows.Pipeline, workflow.RegisterOptions{Name: workflows.PipelineName})
 	w.RegisterWorkflowWithOptions(workflows.Approval, workflow.RegisterOptions{Name: workflows.ApprovalName})
 	w.RegisterWorkflowWithOptions(workflows.Notify, workflow.RegisterOptions{Name: workflows.NotifyName})
+	w.RegisterWorkflowWithOptions(workflows.Keep, workflow.RegisterOptions{Name: workflows.KeepName})
 	for name, fn := range map[string]any{activities.StartRunName: acts.StartRun, activities.CallModelName: acts.CallModel,
 		activities.ResolveCallName: acts.ResolveCall, activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record,
 		activities.RecheckName: acts.Recheck, activities.ResolveAgentName: acts.ResolveAgent,
 		activities.AwaitAgentName: acts.AwaitAgent, activities.TakeStageName: acts.TakeStage,
 		activities.EndBranchName: acts.EndBranch, activities.EndStageName: acts.EndStage,
-		activities.TakeApprovalName: acts.TakeApproval, activities.DeliverDueName: acts.DeliverDue} {
+		activities.TakeApprovalName: acts.TakeApproval, activities.DeliverDueName: acts.DeliverDue, activities.KeepName: keeper.Keep} {
 		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}
 }

@@ -196,6 +196,7 @@ func replay(t *testing.T, events []*history.HistoryEvent) {
 	r.RegisterWorkflowWithOptions(workflows.Pipeline, workflow.RegisterOptions{Name: workflows.PipelineName})
 	r.RegisterWorkflowWithOptions(workflows.Approval, workflow.RegisterOptions{Name: workflows.ApprovalName})
 	r.RegisterWorkflowWithOptions(workflows.Notify, workflow.RegisterOptions{Name: workflows.NotifyName})
+	r.RegisterWorkflowWithOptions(workflows.Keep, workflow.RegisterOptions{Name: workflows.KeepName})
 	if err := r.ReplayWorkflowHistory(nil, &history.History{Events: events}); err != nil {
 		t.Errorf("the history does not replay: %v", err)
 	}

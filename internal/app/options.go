@@ -54,6 +54,9 @@ type Options struct {
 	LogTo string
 	// ToolsOnly makes a worker one that runs the tools of TaskQueue, which it must be given, and nothing else.
 	ToolsOnly bool
+	// KeepEvery is how often the store is compared with Temporal; 0 is never. One schedule does it for all workers of a task
+	// queue, as the last of them to start says.
+	KeepEvery time.Duration
 	// Version is shown by the bridge. Defaults to "dev".
 	Version string
 
@@ -79,6 +82,8 @@ type Options struct {
 	StickyCache int
 	// NoticePause is the time before the second attempt to deliver a notice. 0 is the activities' own default.
 	NoticePause time.Duration
+	// KeepGrace is how long the store and Temporal may disagree. 0 is the activities' own default.
+	KeepGrace time.Duration
 	// Log goes before LogTo.
 	Log *slog.Logger
 }
