@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -152,7 +153,10 @@ func (tr tracer) run(t *testing.T, text string) (programs [][]string, texts []st
 	defer cancel()
 	script := "exec </dev/null >/dev/null 2>&1; nl=$'\\n' etx=$'\\3'; set -T; trap 'printf \"D\\1%s\\2\" \"${BASH_COMMAND//$nl/$etx}\" >> \"$TRACE\"' DEBUG\n" + text + "\n"
 	cmd := exec.CommandContext(ctx, tr.bash, "--norc", "--noprofile", "-c", script)
-	cmd.Dir, cmd.Env = work, []string{"PATH=" + tr.path, "HOME=" + work, "TRACE=" + trace}
+	cmd.Dir, cmd.Env = work, []string{"PATH=" + tr.path, "HOME=" + work, "TRACE=" + trace, "FUNCNEST=20"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // whatever it leaves behind ends with it
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	defer func() { _ = cmd.Cancel() }()
 	if out, err := cmd.CombinedOutput(); ctx.Err() != nil {
 		t.Fatalf("%q does not end: %v\n%s", text, err, out)
 	}

@@ -91,7 +91,11 @@ func (w *walker) command(c syntax.Command, dirs cwd, in stdin) flow {
 		w.coproc(c, dirs, in)
 		return stay(dirs)
 	case *syntax.FuncDecl:
-		w.add(&part{kind: partStatement, text: w.text(c), bareOnly: true})
+		text := c.Name.Value + "()"
+		if w.depth <= maxNesting { // where it ends is looked up through all that is in it
+			text = w.text(c)
+		}
+		w.add(&part{kind: partStatement, text: text, bareOnly: true})
 		after := w.stmt(c.Body, dirs, stdin{})
 		if len(after.any) != len(dirs) {
 			// It may be called from anywhere later.
