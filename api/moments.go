@@ -8,13 +8,15 @@ import (
 	"time"
 	"unicode"
 
+	"holdpoint/agent"
 	"holdpoint/interaction"
 	"holdpoint/workflows"
 )
 
 // A run and its record are moments apart: the record has a question before its run knows of it, and a run has applied a
-// delegation before the record shows who is asked now. Whoever answers, or was delegated to, is kept waiting for that long,
-// so that what they are told is what became of it.
+// delegation before the record shows who is asked now, and was stopped before the agents that it called have heard of it.
+// Whoever answers, delegates, pauses or stops is kept waiting for that long, so that what they are told is what became of it,
+// and what they do next meets it.
 
 // moments bounds that wait. It is long, for a machine that is busy.
 const moments = 3 * time.Second
@@ -60,4 +62,30 @@ func checkPerson(field, id string) error {
 		return &interaction.Error{Code: interaction.CodeInvalid, Field: field, Message: fmt.Sprintf("%q has blanks or invisible characters in it", interaction.Visible(id))}
 	}
 	return nil
+}
+
+// unreached are the statuses of a called run that has not heard yet of what its caller was told.
+var unreached = map[workflows.ControlAction][]agent.RunStatus{
+	workflows.PauseRun:  {agent.RunRunning, agent.RunAwaitingHuman},
+	workflows.ResumeRun: {agent.RunPaused},
+	workflows.AbortRun:  {agent.RunRunning, agent.RunAwaitingHuman, agent.RunPaused},
+}
+
+// reached waits until what a run was told has reached the runs that it has called, at any depth.
+func (s *Server) reached(ctx context.Context, run interaction.RunID, action workflows.ControlAction) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), moments)
+	defer cancel()
+	wait := 10 * time.Millisecond
+	for _, status := range unreached[action] {
+		for {
+			left, _, err := s.cfg.Store.Runs(ctx, RunFilter{Status: status, Prefix: string(run) + "-", PageSize: 1})
+			if err != nil || len(left) == 0 {
+				break
+			}
+			if !pause(ctx, wait) {
+				return
+			}
+			wait = min(2*wait, 200*time.Millisecond)
+		}
+	}
 }

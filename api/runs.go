@@ -156,8 +156,12 @@ func (s *Server) control(ctx context.Context, in *controlInput) (*deliveredOutpu
 		return nil, err
 	}
 	id := madeID(in.Body.ID)
-	return s.tell(ctx, r, id, workflows.MessageControl, workflows.ControlMessage{ID: id, RunID: r.ID,
+	out, err := s.tell(ctx, r, id, workflows.MessageControl, workflows.ControlMessage{ID: id, RunID: r.ID,
 		Action: in.Body.Action, InteractionID: in.Body.InteractionID, ToolCallID: in.Body.ToolCallID, Note: in.Body.Note, Principal: principal(ctx)})
+	if err == nil && out.Status == http.StatusOK {
+		s.reached(ctx, r.ID, in.Body.Action)
+	}
+	return out, err
 }
 
 type messageInput struct {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"holdpoint/interaction"
 	"holdpoint/internal/config"
 	"holdpoint/tool"
 	"holdpoint/tool/builtin"
@@ -158,7 +159,7 @@ func (d *definitions) Missing(name string) string {
 	case err == nil:
 		return ""
 	case errors.Is(err, mcp.ErrNoTool):
-		return fmt.Sprintf("The MCP server %s has no tool %s (any more).", strings.TrimPrefix(s.Name(), mcp.Prefix), name)
+		return fmt.Sprintf("The MCP server %s has no tool %s (any more).", strings.TrimPrefix(s.Name(), mcp.Prefix), interaction.Visible(name))
 	default:
 		return "The tool " + name + " can't be used now: " + err.Error() + "."
 	}
