@@ -82,6 +82,7 @@ func TestAGrantOfASessionEndsWithIt(t *testing.T) {
 	if rules := keptRules(h, run.SessionID); len(rules) != 1 || rules[0].SessionID != string(run.SessionID) {
 		t.Errorf("kept was %+v", rules)
 	}
+	keep(t, "always_allowed", h.Closed(run.Workflow))
 	other := h.BeginIn(t.Name()+"-two", "echo a")
 	h.Answer(h.Waits(other.RunID, 1)[0].ID, map[string]any{"action": "skip"})
 	h.Ended(other.RunID)

@@ -53,6 +53,10 @@ var shapes = []struct {
 	{name: "asked_by_a_tool", turns: []llm.Message{apptest.Calls("ask_human", `{"question":"which?"}`)}, drive: answerText, events: 6 + 3 + 2, actions: 2 + 1 + 1},
 	{name: "result_released", rules: gatedResult, turns: one(), drive: answerAll("approve"), events: 6 + 3 + 2, actions: 2 + 1 + 1},
 	{name: "result_withheld", rules: gatedResult, turns: one(), drive: answerAll("withhold"), events: 6 + 3 + 2, actions: 2 + 1 + 1},
+	{name: "result_redacted", rules: gatedResult, turns: one(), drive: redact, events: 6 + 3 + 2, actions: 2 + 1 + 1},
+	{name: "answered_by_a_person", turns: one(), drive: answerText, events: 6 + 2, actions: 2 + 1},
+	{name: "quorum", rules: []string{`{match: effect, decision: ask, quorum: 2}`}, turns: one(), drive: twoVotes, events: 6 + 4, actions: 2 + 2},
+	{name: "steered", turns: one(), drive: steer, events: 6 + 4, actions: 2 + 2},
 	{name: "malformed_signal", turns: one(), drive: malformed, events: 6 + 2 + 4, actions: 2 + 1 + 2},
 }
 
@@ -79,6 +83,25 @@ func answerAll(action string) func(*testing.T, *apptest.Holdpoint, apptest.RunVi
 
 func answerText(_ *testing.T, h *apptest.Holdpoint, run apptest.RunView) {
 	h.Answer(h.Waits(run.RunID, 1)[0].ID, map[string]any{"action": "answer", "text": "this one"})
+}
+
+func redact(_ *testing.T, h *apptest.Holdpoint, run apptest.RunView) {
+	h.Answer(h.Waits(run.RunID, 1)[0].ID, map[string]any{"action": "redact", "text": "nothing to see"})
+}
+
+func twoVotes(_ *testing.T, h *apptest.Holdpoint, run apptest.RunView) {
+	id := h.Waits(run.RunID, 1)[0].ID
+	for _, who := range []string{"ada", "bob"} {
+		h.Answer(id, map[string]any{"action": "approve", "reviewer": map[string]any{"id": who}})
+	}
+}
+
+func steer(t *testing.T, h *apptest.Holdpoint, run apptest.RunView) {
+	id := h.Waits(run.RunID, 1)[0].ID
+	if code, body := h.HTTP("POST", "/v1/runs/"+string(run.RunID)+"/messages", map[string]any{"text": "be quick"}); code != 200 {
+		t.Fatalf("message: %d %s", code, body)
+	}
+	h.Answer(id, map[string]any{"action": "approve"})
 }
 
 func edit(_ *testing.T, h *apptest.Holdpoint, run apptest.RunView) {

@@ -89,6 +89,7 @@ func TestARejectedCallIsNotAskedAgain(t *testing.T) {
 			t.Errorf("result %d: %s %q", i, d.Status, d.Content)
 		}
 	}
+	keep(t, "rejected_repeatedly", h.Closed(run.Workflow))
 }
 
 func TestALiftedRejectionIsAskedAgain(t *testing.T) {
@@ -118,6 +119,7 @@ func TestALiftedRejectionIsAskedAgain(t *testing.T) {
 	if !strings.Contains(h.EventTypes(run.RunID), "execution_resumed") {
 		t.Error("the record does not say that the rejection was lifted")
 	}
+	keep(t, "rejection_lifted", h.Closed(run.Workflow))
 }
 
 func TestAnEditedCallMadeAgainIsAskedAgainAndLinked(t *testing.T) {

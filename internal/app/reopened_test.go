@@ -55,6 +55,7 @@ func TestAReleaseThatIsNotEnoughAnyMoreIsAskedAgain(t *testing.T) {
 	if got := lastResult(t, h.Events(run.RunID)); !strings.HasSuffix(got.Content, "\n\na number") || l.counter.count() != 1 {
 		t.Errorf("the model got %+v after %d executions", got, l.counter.count())
 	}
+	keep(t, "release_asked_again", h.Closed(run.Workflow))
 }
 
 // TestACallThatNoRuleReleasesAnyMoreIsAskedAgain has the rule that released a waiting call revoked before the call runs.
@@ -83,4 +84,5 @@ func TestACallThatNoRuleReleasesAnyMoreIsAskedAgain(t *testing.T) {
 	if i := row(h, first.ID); i.Status != interaction.StatusCancelled || c.count() != 1 {
 		t.Errorf("the first question is %s after %d executions", i.Status, c.count())
 	}
+	keep(t, "released_and_asked_again", h.Closed(run.Workflow))
 }
