@@ -37,6 +37,7 @@ func later(from time.Time, minutes int) time.Time {
 // question is what is asked, with what became of it.
 type question struct {
 	rule
+	trust     trust
 	id        interaction.ID
 	kind      interaction.Kind
 	digest    string
@@ -123,6 +124,9 @@ func (q *question) objections(r interaction.Response) (codes []interaction.Code)
 		}
 	}
 	who := string(r.Reviewer.ID)
+	if code := q.trust.objection(r, true); code != "" && q.open() {
+		return []interaction.Code{code}
+	}
 	object(q.status == interaction.StatusAnswered || q.status == interaction.StatusCancelled, interaction.CodeAlreadyDecided)
 	object(q.status == interaction.StatusExpired, interaction.CodeExpired)
 	object(r.Digest != "" && r.Digest != q.digest, interaction.CodeDigestMismatch)

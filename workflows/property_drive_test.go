@@ -92,7 +92,7 @@ func (d *drive) complain(format string, args ...any) {
 
 // pass lets the whole run pass, and returns what went wrong.
 func (d *drive) pass() []string {
-	in := workflows.RunInput{RunID: modelRun, SessionID: "s", Agent: "tester", Input: "go", Requester: requester}
+	in := workflows.RunInput{RunID: modelRun, SessionID: "s", Agent: "tester", Input: "go", Requester: requester, Trust: d.Trust.input()}
 	at := d.start
 	for {
 		d.environment(at)
@@ -170,7 +170,7 @@ func (d *drive) plan() {
 func (d *drive) follow(now time.Time) {
 	d.w.mu.Lock()
 	for _, a := range d.w.asked[len(d.questions):] {
-		q := &question{rule: d.w.ruleOf(a), id: a.ID, kind: a.Kind, digest: a.Digest, opened: a.CreatedAt, status: interaction.StatusPending}
+		q := &question{rule: d.w.ruleOf(a), trust: d.Trust, id: a.ID, kind: a.Kind, digest: a.Digest, opened: a.CreatedAt, status: interaction.StatusPending}
 		if a.Kind == interaction.KindOutcomeUnknown {
 			d.seen["asked whether to run again"]++
 		}

@@ -70,7 +70,7 @@ func (d *drive) response(m move, id interaction.ResponseID, now time.Time) inter
 	if m.Timed {
 		r.RespondedAt = now
 	}
-	return r
+	return d.Trust.sealed(r, m.Seal)
 }
 
 // deliver sends a message by one of the roads, and tells what it was refused with. A signal is never refused.
@@ -118,6 +118,9 @@ func (d *drive) expect(r interaction.Response, got interaction.Code) interaction
 		for _, c := range d.objections(q, r) {
 			if c == got {
 				d.seen["refused"]++
+				if d.Trust.objection(r, true) == c {
+					d.seen["not trusted"]++
+				}
 				return got
 			}
 		}
@@ -137,6 +140,10 @@ func (d *drive) expect(r interaction.Response, got interaction.Code) interaction
 		return interaction.CodeInvalid
 	}
 	if d.toCome(r.RequestID) {
+		if code := d.Trust.objection(r, false); code != "" {
+			d.seen["not trusted"]++
+			return code
+		}
 		d.seen["kept"]++
 		if !slices.ContainsFunc(d.early, func(e interaction.Response) bool { return e.ID == r.ID && e.RequestID == r.RequestID }) {
 			d.early = append(d.early, r)
@@ -273,7 +280,7 @@ func (d *drive) windUp() {
 			} else if q.kind == interaction.KindTool {
 				r.Action, r.Text = interaction.ActionAnswer, "words"
 			}
-			d.answer(r, move{})
+			d.answer(d.Trust.sealed(r, sealGood), move{})
 		}
 	}
 }

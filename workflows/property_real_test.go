@@ -135,7 +135,7 @@ func live(c client.Client, script script, id string) []string {
 		return []string{err.Error()}
 	}
 	defer func() { s.worker.Stop() }()
-	in := workflows.RunInput{RunID: modelRun, SessionID: "s", Agent: "tester", Input: "go", Requester: requester}
+	in := workflows.RunInput{RunID: modelRun, SessionID: "s", Agent: "tester", Input: "go", Requester: requester, Trust: d.Trust.input()}
 	run, err := c.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: id, TaskQueue: id, WorkflowExecutionTimeout: 10 * time.Minute}, workflows.AgentRunName, in)
 	if err != nil {
 		return []string{err.Error()}

@@ -17,6 +17,7 @@ var lives = flag.Int("lives", 200, "how many random runs the property of the gat
 type script struct {
 	Turns [][]called
 	Moves []move
+	Trust trust
 	// Anew has the run continue as new after every turn.
 	Anew bool
 }
@@ -50,6 +51,7 @@ type move struct {
 	To     []string
 	Until  int // minutes from now; 0: no end
 	Signal bool
+	Seal   seal
 	Old    int // which earlier one, with resend and reuse
 }
 
@@ -104,6 +106,7 @@ func anyMove() *rapid.Generator[move] {
 				m.Until = rapid.IntRange(0, 5).Draw(t, "until")
 			}
 			m.Signal = m.Signal && !m.Tie
+			m.Seal = rapid.SampledFrom([]seal{sealGood, sealGood, sealGood, sealGood, sealNone, sealForged}).Draw(t, "seal")
 		}
 		m.Old = rapid.IntRange(0, 9).Draw(t, "old")
 		return m
@@ -113,7 +116,8 @@ func anyMove() *rapid.Generator[move] {
 func anyScript() *rapid.Generator[script] {
 	return rapid.Custom(func(t *rapid.T) script {
 		s := script{Turns: rapid.SliceOfN(rapid.SliceOfN(anyCalled(), 1, 3), 1, 3).Draw(t, "turns"),
-			Moves: rapid.SliceOfN(anyMove(), 1, 25).Draw(t, "moves"), Anew: rapid.IntRange(0, 3).Draw(t, "anew") == 0}
+			Moves: rapid.SliceOfN(anyMove(), 1, 25).Draw(t, "moves"), Anew: rapid.IntRange(0, 3).Draw(t, "anew") == 0,
+			Trust: rapid.SampledFrom([]trust{trustAll, trustAll, trustSigned, trustUnsigned}).Draw(t, "trust")}
 		for i := range s.Moves[1:] { // while rules are looked at again, or the run ends, an answer may come first or not
 			switch m := s.Moves[i]; {
 			case i == 0, m.What == moveAllow, m.What == moveDeny, m.What == moveAbort, m.What == moveResend,
@@ -147,7 +151,7 @@ func TestGateDoesAsItsModelSays(t *testing.T) {
 		}
 	})
 	t.Logf("%v", seen)
-	for _, must := range []string{"applied", "duplicate", "refused", "kept", "expired", "cancelled", "ran", "released", "asked whether to run again", "continued as new", "completed", "aborted"} {
+	for _, must := range []string{"applied", "duplicate", "refused", "kept", "expired", "cancelled", "ran", "released", "not trusted", "asked whether to run again", "continued as new", "completed", "aborted"} {
 		if seen[must] == 0 {
 			t.Errorf("the runs were too dull to show anything: nothing was %s", must)
 		}
