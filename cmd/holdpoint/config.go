@@ -85,6 +85,7 @@ func pathOf(args []string) string {
 type configChecked struct {
 	OK         bool          `json:"ok"`
 	Mistakes   []app.Mistake `json:"mistakes"`
+	Warnings   []app.Mistake `json:"warnings"`
 	Error      string        `json:"error,omitempty"` // it could not be read at all
 	Components []app.Summary `json:"components"`
 }
@@ -102,6 +103,9 @@ func (c *cli) configCheck(path string, asJSON bool) error {
 		rows = append(rows, []string{s.Type, s.Name, s.Text})
 	}
 	c.tableRows(rows, func(_ int, text string) string { return text })
+	for _, w := range cfg.Warnings() {
+		fmt.Fprintf(c.err, "%s %s\n", c.style.yellow("Warning:"), interaction.Visible(w.String()))
+	}
 	_, err = fmt.Fprintf(c.out, "No mistakes in %s.\n", components(len(rows)-1))
 	return err
 }
@@ -131,10 +135,10 @@ func (c *cli) configMistakes(err error) error {
 }
 
 func (c *cli) configCheckJSON(cfg *app.Configuration, err error) error {
-	out := configChecked{OK: err == nil, Mistakes: []app.Mistake{}, Components: []app.Summary{}}
+	out := configChecked{OK: err == nil, Mistakes: []app.Mistake{}, Warnings: []app.Mistake{}, Components: []app.Summary{}}
 	switch list := app.Mistakes(err); {
 	case err == nil:
-		out.Components = cfg.Summaries()
+		out.Components, out.Warnings = cfg.Summaries(), cfg.Warnings()
 	case list != nil:
 		out.Mistakes = list
 	default:

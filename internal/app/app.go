@@ -185,6 +185,9 @@ func (a *App) prepare(ctx context.Context, part string) error {
 	if err != nil {
 		return err
 	}
+	for _, w := range cfg.Warnings {
+		a.log.Warn("the configuration has a mistake that stops nothing", "where", w.Pos.String(), "key", w.Key, "what", w.Text)
+	}
 	if a.defs, err = newDefinitions(cfg, a.o); err != nil {
 		return err
 	}

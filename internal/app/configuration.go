@@ -35,8 +35,12 @@ func Mistakes(err error) []Mistake {
 	if !errors.As(err, &wrong) {
 		return nil
 	}
-	out := make([]Mistake, 0, len(wrong.Problems))
-	for _, p := range wrong.Problems {
+	return mistakes(wrong.Problems)
+}
+
+func mistakes(problems []config.Problem) []Mistake {
+	out := make([]Mistake, 0, len(problems))
+	for _, p := range problems {
 		out = append(out, Mistake{File: p.Pos.File, Line: p.Pos.Line, Key: p.Key, Text: p.Text, line: p.String()})
 	}
 	return out
@@ -47,6 +51,9 @@ type Configuration struct {
 	cfg   *config.Config
 	tools map[string]tool.Definition
 }
+
+// Warnings are what is wrong and stops nothing: allows that can't be read, and so allow nothing.
+func (c *Configuration) Warnings() []Mistake { return mistakes(c.cfg.Warnings) }
 
 // CheckConfig reads a configuration, a file or a directory, as Dev, Worker and API do, and finds every mistake that
 // they would. Nothing is started and no network is used. getenv nil means the process's environment.

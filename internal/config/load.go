@@ -130,6 +130,13 @@ func (l *loader) report(file string, line int, key, format string, args ...any) 
 	})
 }
 
+// warn is report for what stops nothing.
+func (l *loader) warn(file string, line int, key, format string, args ...any) {
+	l.config.Warnings = append(l.config.Warnings, Problem{
+		Pos: Pos{File: file, Line: line}, Key: key, Text: fmt.Sprintf(format, args...),
+	})
+}
+
 func parse(sources []source, env func(string) (string, bool)) (*Config, error) {
 	l := &loader{env: env, config: &Config{}, files: map[string]int{}, seen: map[[2]string]Pos{}}
 	for i, s := range sources {
@@ -144,6 +151,7 @@ func parse(sources []source, env func(string) (string, bool)) (*Config, error) {
 		sortProblems(l.problems, l.files)
 		return nil, &Error{Problems: l.problems}
 	}
+	sortProblems(l.config.Warnings, l.files)
 	return l.config, nil
 }
 

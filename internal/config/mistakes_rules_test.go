@@ -114,7 +114,6 @@ rules:
   - {match: "bash(${WHO}", decision: deny}
   - {match: "", decision: deny}
 `, `:4: rules[0].match: the pattern does not end in ")": write tool(pattern), and quote or escape nothing after it
-:5: rules[1].match: the pattern names no tool: write tool(pattern), such as bash(npm test:*)
 :6: rules[2].match: "bash(${WHO}" is no valid pattern once its variables are filled in
 :7: rules[3].match: the pattern is empty: write tool or tool(pattern), such as bash(npm test:*)`},
 	{"too long and too many", "type: policy\nname: p\nrules:\n  - {match: bash, decision: ask, quorum: 101, timeout: 1826d, reviewers: [" + long(201) + "]}\n",

@@ -83,8 +83,11 @@ func (s *section) rule(i int, n *yaml.Node, policy string) (permission.Rule, exa
 	e := r.examples()
 	e.result = result
 	r.finish()
+	unreadable := false
 	switch {
 	case pattern.line == 0:
+	case decision == permission.Allow.String() && r.warnsOf(pattern):
+		unreadable = true
 	case decision != "":
 		out.Pattern = pattern.text
 		r.pattern(&out, decision, pattern)
@@ -94,7 +97,27 @@ func (s *section) rule(i int, n *yaml.Node, policy string) (permission.Rule, exa
 			r.pattern(&out, permission.Deny.String(), pattern)
 		}
 	}
-	return out, e, len(s.l.problems) == before
+	return out, e, len(s.l.problems) == before && !unreadable
+}
+
+// warnsOf warns of an allow whose pattern can't be read: it allows nothing, which is safe. One that is too wide is not
+// meant.
+func (s *section) warnsOf(written scalar) bool {
+	tool, _, _ := strings.Cut(written.text, "(")
+	err := permission.ParsePattern(permission.Allow, written.text)
+	if err == nil || strings.ContainsAny(tool, "*?[{") {
+		return false
+	}
+	s.l.warn(s.file, written.line, s.prefix+"match", "%v; until then the rule allows nothing", legible(err, written))
+	return true
+}
+
+// legible is an error about a pattern without what a variable holds, which the engine quotes.
+func legible(err error, written scalar) error {
+	if err == nil || !written.expanded {
+		return err
+	}
+	return fmt.Errorf("%q is no valid pattern once its variables are filled in", written.raw)
 }
 
 // pattern checks a rule's pattern as the engine will read it.
@@ -109,11 +132,8 @@ func (s *section) pattern(r *permission.Rule, decision string, written scalar) {
 		alone.Where = nil // checked where they are read
 		err = compileOne(alone)
 	}
-	if err != nil && written.expanded { // the engine quotes the pattern, and with it what a variable holds
-		err = fmt.Errorf("%q is no valid pattern once its variables are filled in", written.raw)
-	}
 	if err != nil {
-		s.report("match", written.line, "%v", err)
+		s.report("match", written.line, "%v", legible(err, written))
 		return
 	}
 	// A rule for a tool that does not exist never matches, and a deny that never matches protects nothing. A
