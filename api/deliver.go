@@ -19,6 +19,8 @@ type delivery struct {
 	name       string // of the update and the signal
 	updateID   string
 	arg        any
+	// late refuses what has become too late while the message waited for its turn; nil refuses nothing.
+	late func(ctx context.Context) error
 }
 
 // deliver brings a message to its workflow: as an update, again under the same id while the time for it lasts, and
@@ -28,7 +30,7 @@ type delivery struct {
 // by both roads; its id makes the workflow apply it once.
 func (s *Server) deliver(ctx context.Context, d delivery, result any) (stored bool, err error) {
 	ctx = context.WithoutCancel(ctx)
-	err = s.update(ctx, d, result)
+	err = s.inTurn(ctx, d, result)
 	if err == nil || !retryable(err) {
 		return false, refused(err)
 	}
@@ -45,6 +47,25 @@ func (s *Server) deliver(ctx context.Context, d delivery, result any) (stored bo
 		return false, refused(err)
 	}
 	return true, nil
+}
+
+// inTurn updates when it is the message's turn. One that does not get it in time is as one that no worker took.
+func (s *Server) inTurn(ctx context.Context, d delivery, result any) error {
+	limited, cancel := context.WithTimeout(ctx, s.cfg.UpdateTimeout)
+	defer cancel()
+	release, waited := s.turns.take(limited, d.workflowID)
+	if release != nil {
+		defer release()
+	}
+	if waited && d.late != nil {
+		if err := d.late(ctx); err != nil {
+			return err
+		}
+	}
+	if release == nil {
+		return limited.Err()
+	}
+	return s.update(ctx, d, result)
 }
 
 // update tries under one id for as long as UpdateTimeout, at least twice. The first try gets most of it: right after

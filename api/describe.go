@@ -122,7 +122,7 @@ func (s *Server) routeRefusal(r Route, status int) *huma.Response {
 }
 
 // everyRefusal are the statuses that every call can be refused with.
-var everyRefusal = []int{401, 403, 429, 500}
+var everyRefusal = []int{401, 403, 429, 500}[:4:4]
 
 // guarded are the statuses by which the guard refuses, whatever is behind it.
 var guarded = []int{401, 413, 415, 429}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -141,13 +142,16 @@ func (policies) Policies() []string { return []string{"house"} }
 func (policies) CheckCallback(string) error { return nil }
 
 // matrixBridge has uma's run, which is an approval.
-func matrixBridge(t *testing.T) *bridge {
+func matrixBridge(t testing.TB, change ...func(*api.Config)) *bridge {
 	t.Helper()
 	var kept *rules
 	b := setup(t, permitting(&kept), func(c *api.Config) {
 		c.Tokens, c.Metrics, c.Approvals = keptTokens{}, measurements{}, policies{}
+		for _, more := range change {
+			more(c)
+		}
 	})
-	earlier, err := adapters.New(adapters.Config{Bridge: b.api})
+	earlier, err := adapters.New(adapters.Config{Bridge: b.api, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

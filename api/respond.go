@@ -290,7 +290,7 @@ func (s *Server) forward(ctx context.Context, updateID string, answers []*answer
 	}
 	var result workflows.RespondResult
 	stored, err := s.deliver(ctx, delivery{workflowID: answers[0].run.WorkflowID, name: workflows.MessageRespond,
-		updateID: updateID, arg: msg}, &result)
+		updateID: updateID, arg: msg, late: s.lateness(ctx, answers)}, &result)
 	if err == nil && !stored {
 		err = s.known(ctx, updateID, answers[0].run.WorkflowID, msg, &result)
 	}
@@ -310,6 +310,25 @@ func (s *Server) forward(ctx context.Context, updateID string, answers []*answer
 		}
 	}
 	return items, nil
+}
+
+// lateness refuses one answer whose question was closed while others were before it.
+func (s *Server) lateness(caller context.Context, answers []*answer) func(context.Context) error {
+	if len(answers) > 1 {
+		return nil
+	}
+	p, a := principal(caller), answers[0]
+	return func(ctx context.Context) error {
+		row, found, err := s.cfg.Store.Interaction(ctx, a.response.RequestID)
+		if err != nil || !found || !row.Status.Final() || hasResponse(row, a.response.ID) {
+			return nil // then the run says what became of it
+		}
+		return s.closed(p, row, a.response)
+	}
+}
+
+func hasResponse(i interaction.Interaction, id interaction.ResponseID) bool {
+	return slices.ContainsFunc(i.Responses, func(r interaction.Response) bool { return r.ID == id })
 }
 
 func (s *Server) refuseAll(ctx context.Context, answers []*answer, err error) []AnsweredItem {

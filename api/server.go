@@ -22,6 +22,7 @@ type Server struct {
 	signed  map[string]bool // patterns that MountSigned added
 	spec    *huma.OpenAPI
 	streams chan struct{} // a place for each open event stream
+	turns   turns
 
 	origins            *http.CrossOriginProtection
 	requests, failures *limits
@@ -114,7 +115,7 @@ func operation(h huma.API, id, method, path, summary string, status int, errs ..
 	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, DefaultStatus: status,
 		MaxBodyBytes: maxBody + 1, BodyReadTimeout: -1, // the guard has read the body
 		Responses: map[string]*huma.Response{}}
-	for _, e := range append(errs, everyRefusal...) {
+	for _, e := range append(errs, append(everyRefusal, 422)...) { // 422: a parameter that is not known
 		op.Responses[fmt.Sprint(e)] = problemResponse(h.OpenAPI(), e)
 	}
 	return op

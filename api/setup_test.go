@@ -56,7 +56,7 @@ var t0 = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
 // bridge is a running bridge with what is behind it.
 type bridge struct {
-	t        *testing.T
+	t        testing.TB
 	url      string
 	api      *api.Server
 	server   *httptest.Server
@@ -64,7 +64,7 @@ type bridge struct {
 	temporal *temporal
 }
 
-func setup(t *testing.T, change ...func(*api.Config)) *bridge {
+func setup(t testing.TB, change ...func(*api.Config)) *bridge {
 	t.Helper()
 	b := &bridge{t: t, store: newStore(), temporal: &temporal{live: map[string]client.StartWorkflowOptions{}, onUp: applied}}
 	cfg := api.Config{Temporal: b.temporal, Store: b.store, Agents: agents{}, Auth: tokens{}, ValidateArgs: validate,
@@ -220,7 +220,7 @@ func (b *bridge) ask(run interaction.RunID, id interaction.ID, change ...func(*i
 }
 
 // eventually waits for a condition that others bring about.
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(5 * time.Second)
 	tick := time.NewTicker(2 * time.Millisecond)

@@ -22,7 +22,7 @@ import (
 
 // sse is an open event stream.
 type sse struct {
-	t   *testing.T
+	t   testing.TB
 	res *http.Response
 	in  *bufio.Reader
 }

@@ -43,6 +43,7 @@ const (
 type session struct {
 	a       *Adapters
 	conn    *websocket.Conn
+	write   func(ctx context.Context, raw []byte) error
 	id      string
 	since   time.Time
 	writing sync.Mutex
@@ -72,6 +73,7 @@ func (a *Adapters) socket(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(a.life, cancel)()
 	s := &session{a: a, conn: conn, id: r.PathValue("session_id"), since: time.Now(), followed: map[interaction.RunID]bool{},
 		shown: map[interaction.ID]bool{}, calls: map[interaction.CallID]interaction.ID{}}
+	s.write = func(ctx context.Context, raw []byte) error { return conn.Write(ctx, websocket.MessageText, raw) }
 	var group sync.WaitGroup
 	for _, part := range []func(context.Context) error{s.watch, s.ping} {
 		group.Go(func() {
@@ -136,7 +138,7 @@ func (s *session) send(ctx context.Context, typ string, data any) error {
 	defer s.writing.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, s.a.cfg.WriteTimeout)
 	defer cancel()
-	return s.conn.Write(ctx, websocket.MessageText, raw)
+	return s.write(ctx, raw)
 }
 
 // permissionResponse is the data of agent_tool_permission_response.

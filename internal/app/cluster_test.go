@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"holdpoint/activities"
 	"holdpoint/event"
@@ -141,7 +142,8 @@ type reader struct {
 	mu     sync.Mutex
 	last   int64
 	events []event.Event
-	live   string // what came in pieces
+	came   []time.Time // of each event
+	live   string      // what came in pieces
 }
 
 func (r *reader) follow(ctx context.Context, url, token string, run interaction.RunID) error {
@@ -185,7 +187,7 @@ func (r *reader) take(data []byte) error {
 		r.live += d.Text
 		return err
 	}
-	r.events, r.last = append(r.events, e), e.Number
+	r.events, r.last, r.came = append(r.events, e), e.Number, append(r.came, time.Now())
 	return nil
 }
 
