@@ -36,6 +36,8 @@ type Config struct {
 	// Unreached says why what an agent asks may wait and reach nobody, "" where it reaches somebody. It is told to who starts
 	// a run. Defaults to "".
 	Unreached func(agent string) string
+	// Unmet says which questions of an agent that works for a user can never get the approvals that they need. Defaults to none.
+	Unmet func(agent string, user interaction.PrincipalID) []string
 	// ValidateArgs checks the arguments that a reviewer wrote against the tool's schema as it stands for the
 	// run. It refuses them with *interaction.Error whose Field starts with "args"; any other error means that
 	// they could not be checked, and they are refused as well.
@@ -89,6 +91,9 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Version, "dev")
 	if c.Unreached == nil {
 		c.Unreached = func(string) string { return "" }
+	}
+	if c.Unmet == nil {
+		c.Unmet = func(string, interaction.PrincipalID) []string { return nil }
 	}
 	if c.Sign == nil {
 		c.Sign = func(r interaction.Response) (interaction.Response, error) { return r, nil }

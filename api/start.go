@@ -67,6 +67,7 @@ func (s *Server) start(ctx context.Context, in *startInput) (*startOutput, error
 	if why := s.cfg.Unreached(r.Agent); why != "" {
 		out.Warnings = append(out.Warnings, why)
 	}
+	out.Warnings = append(out.Warnings, s.cfg.Unmet(r.Agent, r.UserID)...)
 	return &startOutput{out}, nil
 }
 

@@ -3,7 +3,9 @@ package app
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"holdpoint/interaction"
 	"holdpoint/internal/config"
 	"holdpoint/permission"
 )
@@ -34,4 +36,47 @@ func (d *definitions) unreached(agent string) string {
 		return "what no rule of the agent's policy names is asked, reaches nobody by itself and has no deadline" + advice
 	}
 	return ""
+}
+
+// unmet says which rules and gates of an agent, or of a workflow of agents, can never get the approvals that they need for a
+// user: the user is among those who are asked, may not approve, and too few are left.
+func (d *definitions) unmet(agent string, user interaction.PrincipalID) (why []string) {
+	a, found := d.Agent(agent)
+	if !found || user == "" {
+		return nil
+	}
+	say := func(what string, need permission.Approval) {
+		if left := approversBut(need, user); left >= 0 && left < max(need.Quorum, 1) {
+			why = append(why, fmt.Sprintf("%s needs %d approvals by others than %s, and only %d of those whom it names may give one: name more",
+				what, max(need.Quorum, 1), interaction.Visible(string(user)), left))
+		}
+	}
+	if a.Flow != nil {
+		for _, s := range a.Flow.Stages {
+			if s.Gate != nil {
+				say(fmt.Sprintf("the gate %q of workflow %q", s.Name, agent), s.Gate.Approval)
+			}
+		}
+		return why
+	}
+	rules, _ := d.Policy(a.Policy)
+	for _, r := range slices.Concat(rules, d.Results(a.Policy)) {
+		if r.Effect == permission.Ask {
+			say(fmt.Sprintf("rule %q of policy %q", r.Pattern, a.Policy), r.Approval)
+		}
+	}
+	return why
+}
+
+// approversBut counts those who may approve but for the user, with those to whom it escalates; -1 where that can't be known.
+func approversBut(need permission.Approval, user interaction.PrincipalID) int {
+	names := slices.Clone(need.Reviewers)
+	for _, rung := range need.Escalate {
+		names = append(names, rung.To...)
+	}
+	if !need.ExcludeRequester || len(need.Reviewers) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "group:") }) {
+		return -1
+	}
+	slices.Sort(names)
+	return len(slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == string(user) }))
 }

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -37,6 +38,37 @@ func TestWhoStartsARunIsToldThatItsQuestionsReachNobody(t *testing.T) {
 		}
 		if err := a.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestWhoStartsARunIsToldThatItsQuestionsCanNeverBeApproved has rules and gates that ask for more people than may approve.
+func TestWhoStartsARunIsToldThatItsQuestionsCanNeverBeApproved(t *testing.T) {
+	t.Parallel()
+	h := apptest.Start(t, apptest.WithRules(`{match: bash, decision: ask, reviewers: [ada, bob], quorum: 2, exclude_requester: true}`,
+		`{match: file_read, decision: ask, stage: result, reviewers: [ada], exclude_requester: true}`,
+		`{match: file_write, decision: ask, reviewers: [ada, bob], exclude_requester: true}`,
+		`{match: file_edit, decision: ask, reviewers: [ada], exclude_requester: true, escalate: [{after: 1h, to: [bob]}]}`,
+		`{match: ask_human, decision: ask, reviewers: [ada, "group:ops"], quorum: 2, exclude_requester: true}`),
+		withConfig("---\ntype: workflow\nname: signed\nkind: pipeline\nstages:\n  - {name: sign, gate: {reviewers: [ada], exclude_requester: true}}\n"))
+	for _, tc := range []struct {
+		agent, user string
+		want        []string
+	}{
+		{"tester", "ada", []string{`rule "bash" of policy "main" needs 2 approvals by others than ada, and only 1`, `rule "file_read" of policy "main" needs 1 approvals by others than ada, and only 0`}},
+		{"tester", "eve", nil},
+		{"signed", "ada", []string{`the gate "sign" of workflow "signed" needs 1`}},
+		{"signed", "bob", nil},
+	} {
+		code, body := h.HTTP("POST", "/v1/runs", map[string]any{"agent": tc.agent, "input": "go", "user_id": tc.user})
+		var started struct{ Warnings []string }
+		if err := json.Unmarshal(body, &started); err != nil || code != http.StatusCreated || len(started.Warnings) != len(tc.want) {
+			t.Fatalf("%s for %s: %d %s", tc.agent, tc.user, code, body)
+		}
+		for n, want := range tc.want {
+			if !strings.HasPrefix(started.Warnings[n], want) {
+				t.Errorf("%s for %s is warned: %s", tc.agent, tc.user, started.Warnings[n])
+			}
 		}
 	}
 }
