@@ -21,6 +21,8 @@ type Keeper struct {
 	Wake func(ctx context.Context) error
 	// Grace is how old a disagreement must be to count: both sides are written one after the other. Defaults to 1 minute.
 	Grace time.Duration
+	// KeepFor is how long sessions are kept after their last run has ended; 0 is for ever.
+	KeepFor time.Duration
 }
 
 // Books is what a keeper reads of the store beside what activities do.
@@ -33,6 +35,10 @@ type Books interface {
 	StrayInteractions(ctx context.Context, limit int) ([]interaction.Interaction, error)
 	// ExpiredRules counts the stored rules that have expired and were not revoked.
 	ExpiredRules(ctx context.Context, now time.Time) (int, error)
+	// SessionsEndedBefore lists at most limit sessions all of whose runs had ended by then, and that were not erased.
+	SessionsEndedBefore(ctx context.Context, at time.Time, limit int) ([]interaction.SessionID, error)
+	// Erase erases what was said and done in a session that has ended; false where something goes on in it.
+	Erase(ctx context.Context, id interaction.SessionID) (bool, error)
 }
 
 // Executions tells of workflow executions, as Temporal knows them.
@@ -103,13 +109,16 @@ type KeepInput struct {
 
 // KeepResult is what was found, at most maxFindings.
 type KeepResult struct {
-	Runs     int       `json:"runs"` // open ones that were looked at
+	Runs     int       `json:"runs"`             // open ones that were looked at
+	Erased   int       `json:"erased,omitempty"` // sessions whose time was over
 	Findings []Finding `json:"findings,omitempty"`
 	More     bool      `json:"more,omitempty"` // there is more than that
 }
 
 const (
 	maxFindings = 200
+	// maxErased bounds the sessions of one round.
+	maxErased = 1000
 	// keepGrace is how long both sides may disagree: the record is written before the workflow ends.
 	keepGrace = time.Minute
 	// manyAttempts is from when on trying again is no mere hiccup.
@@ -131,7 +140,7 @@ func (k *Keeper) Keep(ctx context.Context, in KeepInput) (KeepResult, error) {
 	if r.Grace == 0 {
 		r.Grace = keepGrace
 	}
-	for _, look := range []func(context.Context) error{r.openRuns, r.live, r.strays, r.outbox, r.expired} {
+	for _, look := range []func(context.Context) error{r.openRuns, r.live, r.strays, r.outbox, r.expired, r.retain} {
 		if err := look(ctx); err != nil {
 			return r.out, err
 		}
@@ -349,4 +358,25 @@ func (r *keeping) expired(ctx context.Context) error {
 		r.find(Finding{Kind: FindingExpiredRules, What: fmt.Sprintf("%d stored rules have expired: they allow nothing any more, and stay for the record", n)})
 	}
 	return err
+}
+
+// retain erases the sessions whose time is over.
+func (r *keeping) retain(ctx context.Context) error {
+	if r.KeepFor <= 0 || !r.in.Mend {
+		return nil
+	}
+	list, err := r.Books.SessionsEndedBefore(ctx, r.Records.Now().Add(-r.KeepFor), maxErased)
+	if err != nil {
+		return err
+	}
+	for _, id := range list {
+		done, err := r.Books.Erase(ctx, id)
+		if err != nil {
+			return err
+		}
+		if done {
+			r.out.Erased++
+		}
+	}
+	return nil
 }

@@ -100,6 +100,8 @@ type Run struct {
 	Error     string     `json:"error,omitempty"`
 	StartedAt time.Time  `json:"started_at"`
 	EndedAt   time.Time  `json:"ended_at,omitzero"`
+	// ErasedAt is when everything that was said and done in the run was erased; zero is never.
+	ErasedAt time.Time `json:"erased_at,omitzero"`
 }
 
 // HeldCall says whether a running call was paused alone, by whom and why.

@@ -43,7 +43,7 @@ func newRoot(c *cli) (root *cobra.Command, begun *bool) {
 	root.SetErr(c.err)
 	root.AddCommand(runCommand(c), runsCommand(c), watchCommand(c), stepsCommand(c), controlCommand(c), messageCommand(c),
 		inboxCommand(c), respondCommand(c), askCommand(c), approvalsCommand(c), rulesCommand(c), tokenCommand(c), auditCommand(c), keysCommand(c), configCommand(c), devCommand(c), workerCommand(c),
-		apiCommand(c), doctorCommand(c), replayCommand(c), codecCommand(c), versionCommand(c))
+		apiCommand(c), doctorCommand(c), eraseCommand(c), replayCommand(c), codecCommand(c), versionCommand(c))
 	group(root)
 	return root, begun
 }

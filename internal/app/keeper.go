@@ -19,16 +19,32 @@ import (
 	"holdpoint/activities"
 	"holdpoint/api"
 	"holdpoint/interaction"
+	"holdpoint/internal/store"
 	"holdpoint/workflows"
 )
 
 // newKeeper makes what compares the store with Temporal.
 func (a *App) newKeeper(acts *activities.Activities) *activities.Keeper {
-	return &activities.Keeper{Records: acts, Books: a.store, Executions: executions{a.client, a.keys.Converter(), a.o.TaskQueue}, Grace: a.o.KeepGrace,
+	return &activities.Keeper{Records: acts, Books: books{a.store, a.o.Now}, KeepFor: a.defs.cfg.KeepFor(), Executions: executions{a.client, a.keys.Converter(), a.o.TaskQueue}, Grace: a.o.KeepGrace,
 		Wake: func(ctx context.Context) error {
 			a.wakeOutbox()
 			return ctx.Err()
 		}}
+}
+
+// books is the store as a keeper reads it.
+type books struct {
+	*store.Store
+	now func() time.Time
+}
+
+func (b books) Erase(ctx context.Context, id interaction.SessionID) (bool, error) {
+	_, err := b.EraseSession(ctx, id, b.now())
+	var open *store.OpenRunError
+	if errors.As(err, &open) || errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // scheduleKeeper has the store compared with Temporal every so often, once for all workers of the task queue.

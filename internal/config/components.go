@@ -96,7 +96,14 @@ var noParams = object{unknown: noSetting}
 
 var permissionStoreKeys = component("Where saved rules are kept.", storeKeys(StoreMongoDB))
 
-var sessionStoreKeys = component("Where sessions, runs and their records are kept. One process has one database, so it and the permission store name the same.", storeKeys())
+var sessionStoreKeys = component("Where sessions, runs and their records are kept. One process has one database, so it and the permission store name the same.", keptFor(storeKeys()))
+
+// keptFor adds how long things are kept.
+func keptFor(o object) object {
+	o.keys = append(o.keys, key{name: "keep_for", shape: shapeDuration, limit: 100 * 365 * 24 * time.Hour, defDoc: "for ever",
+		doc: "How long a session is kept after its last run has ended, at least an hour; then what was said and done in it is erased (docs/operations.md)."})
+	return o
+}
 
 // storeKeys are those of the SQL stores, and of more.
 func storeKeys(more ...StoreType) object {

@@ -94,7 +94,9 @@ type Store struct {
 	Conn Secret
 	// Database is the name of the database; mongodb only.
 	Database string
-	Pos      Pos
+	// KeepFor is how long sessions are kept after their last run has ended, 0 for ever; of session stores only.
+	KeepFor time.Duration
+	Pos     Pos
 }
 
 // Policy is a named list of rules, in the order of writing (which decides nothing).
@@ -171,6 +173,16 @@ func (c *Config) Tool(name string) (Tool, bool) {
 // PermissionStore returns the permission store of that name.
 func (c *Config) PermissionStore(name string) (Store, bool) {
 	return find(c.PermissionStores, func(s Store) bool { return s.Name == name })
+}
+
+// KeepFor is how long sessions are kept after their last run has ended, 0 for ever.
+func (c *Config) KeepFor() time.Duration {
+	for _, s := range c.SessionStores {
+		if s.KeepFor > 0 {
+			return s.KeepFor
+		}
+	}
+	return 0
 }
 
 // SessionStore returns the session store of that name.

@@ -3,6 +3,7 @@ package config
 import (
 	"net/url"
 	"strings"
+	"time"
 )
 
 func readPermissionStore(s *section, name string) {
@@ -10,7 +11,14 @@ func readPermissionStore(s *section, name string) {
 }
 
 func readSessionStore(s *section, name string) {
-	s.l.config.SessionStores = append(s.l.config.SessionStores, s.store(name))
+	st := s.store(name)
+	if st.KeepFor = s.duration("keep_for"); st.KeepFor != 0 && st.KeepFor < time.Hour {
+		s.reportKey("keep_for", "is less than an hour: what people are looking at would go")
+	}
+	if old := s.l.config.KeepFor(); old != 0 && st.KeepFor != 0 && old != st.KeepFor {
+		s.reportKey("keep_for", "another session store says %s, and they are one database: say the same", old)
+	}
+	s.l.config.SessionStores = append(s.l.config.SessionStores, st)
 }
 
 func (s *section) store(name string) Store {

@@ -181,6 +181,48 @@ type shared struct {
 	raw func(t testing.TB, statements ...string)
 }
 
+// dump is all that the tables have, as text.
+func (d shared) dump(t testing.TB) string {
+	t.Helper()
+	driver, tables, row := "sqlite", `SELECT name FROM sqlite_master WHERE type = 'table'`, "*"
+	if d.cfg.Driver == store.Postgres {
+		driver, tables, row = "pgx", `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`, "row_to_json(x)::text"
+	}
+	db, err := sql.Open(driver, d.cfg.DSN)
+	no(t, err)
+	defer db.Close()
+	var out strings.Builder
+	for _, table := range texts(t, db, tables) {
+		for _, line := range texts(t, db, `SELECT `+row+` FROM "`+table[0]+`" AS x`) {
+			fmt.Fprintln(&out, table[0], line)
+		}
+	}
+	return out.String()
+}
+
+func texts(t testing.TB, db *sql.DB, query string) (out [][]string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	no(t, err)
+	defer rows.Close()
+	columns, err := rows.Columns()
+	no(t, err)
+	for rows.Next() {
+		cells, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for n := range cells {
+			into[n] = &cells[n]
+		}
+		no(t, rows.Scan(into...))
+		line := make([]string, len(cells))
+		for n, c := range cells {
+			line[n] = c.String
+		}
+		out = append(out, line)
+	}
+	no(t, rows.Err())
+	return out
+}
+
 // onShared runs a test against every kind of shared database.
 func onShared(t *testing.T, test func(t *testing.T, d shared)) {
 	t.Helper()

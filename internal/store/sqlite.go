@@ -20,7 +20,8 @@ func (s *Store) openSQLite(ctx context.Context) (err error) {
 		return fmt.Errorf("store: %w", err)
 	}
 	wait := s.lockWait()
-	if s.writer, err = openPool(path, pragmas(wait, true, "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(67108864)"), 1); err != nil {
+	// secure_delete: what is erased must not be left in the file's free pages.
+	if s.writer, err = openPool(path, pragmas(wait, true, "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(67108864)", "secure_delete(1)"), 1); err != nil {
 		return fmt.Errorf("store: open %s: %w", path, err)
 	}
 	if err := s.checkJournal(ctx); err != nil {
