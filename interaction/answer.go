@@ -44,6 +44,18 @@ func (r Request) checkProvided(resp Response) error {
 	}
 }
 
+// checkCustom checks what is handed to a tool as it is.
+func (r Request) checkCustom(resp Response) error {
+	switch {
+	case len(resp.Data) > 0:
+		return within("data", checkValue(resp.Data))
+	case strings.TrimSpace(resp.Text) != "":
+		return nil
+	default:
+		return r.checkInput(resp)
+	}
+}
+
 func checkFilled(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return refuse(CodeInvalid, "text", "is missing: write the answer")

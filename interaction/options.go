@@ -24,6 +24,8 @@ func (r Request) carries(a Action) bool {
 		return r.Kind != KindResult && (r.Kind != KindStage || a == ActionReject) // what has run can't be changed, and its output has actions of its own
 	case ActionProvideInfo:
 		return r.Type != TypeToolApproval
+	case ActionCustom: // only the tool that offers it knows what it means, and it would carry a secret in the clear
+		return r.Kind == KindTool && !r.HasSecret()
 	default:
 		return slices.Contains(choosable, a)
 	}

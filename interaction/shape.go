@@ -25,6 +25,8 @@ func (r Request) checkShape(resp Response) error {
 		return r.checkProvided(resp)
 	case ActionRedact:
 		return checkFilled(resp.Text)
+	case ActionCustom:
+		return r.checkCustom(resp)
 	default:
 		return r.checkInput(resp)
 	}
@@ -39,6 +41,8 @@ func (r Request) takes(a Action) []string {
 		return []string{"to", "until"}
 	case a == ActionRedact:
 		return []string{"text"}
+	case a == ActionCustom:
+		return []string{"text", "data"}
 	case a != ActionAnswer && a != ActionProvideInfo:
 		return nil
 	case r.Secret:

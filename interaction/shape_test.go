@@ -213,6 +213,20 @@ func TestInputShapes(t *testing.T) {
 		{"neither", `{"action":"answer","data":null}`, "text", "is missing"},
 		{"data without an action", `{"data":1}`, "action", "is missing"},
 	})
+	own := func(r *interaction.Request) {
+		r.Kind = interaction.KindTool
+		r.Options = []interaction.Option{{ID: "reroute", Action: interaction.ActionCustom, RequiresInput: true}, {ID: "skip", Action: interaction.ActionSkip}}
+	}
+	runShapes(t, question(interaction.TypeCustom, own), []shapeCase{
+		{"a tool's own action", `{"action":"custom","data":{"via":"B"}}`, "", ""},
+		{"as its option", `{"option_id":"reroute","text":"via B"}`, "", ""},
+		{"with words for it alone", `{"option_id":"reroute","note":"via B"}`, "", ""},
+		{"without what it needs", `{"action":"custom"}`, "feedback", "is missing"},
+		{"with arguments", `{"action":"custom","args":{"a":1}}`, "args", "does not go with custom"},
+	})
+	runShapes(t, question(interaction.TypeInput, func(r *interaction.Request) { own(r); r.Secret = true }), []shapeCase{
+		{"a tool's own action on a secret", `{"action":"custom"}`, "action", "is not offered"},
+	})
 	runShapes(t, question("poll", nil), []shapeCase{
 		{"a type from elsewhere implies nothing", `{"text":"x"}`, "action", "is missing"},
 	})

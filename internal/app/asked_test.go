@@ -58,3 +58,33 @@ func TestARunningCallWaitsForPeople(t *testing.T) {
 		t.Errorf("the model was told %+v", got)
 	}
 }
+
+// router is a tool that asks in its own way, and says what it was handed.
+type router struct{ apptest.Effect }
+
+func (router) Run(_ context.Context, c tool.Call) (tool.Outcome, error) {
+	if c.Answer == nil {
+		return tool.Outcome{Request: &interaction.Request{Type: interaction.TypeCustom, Title: "The way is blocked", Options: []interaction.Option{
+			{ID: "reroute", Label: "Another way", Action: interaction.ActionCustom, RequiresInput: true, Metadata: map[string]string{"form": "stops"}},
+			{ID: "wait", Label: "Wait", Action: interaction.ActionCustom}}}}, nil
+	}
+	return tool.Text(string(c.Answer.Action) + " " + c.Answer.OptionID + " " + string(c.Answer.Data)), nil
+}
+
+// TestAToolIsHandedItsOwnActionAsItIs has a tool offer what only it understands.
+func TestAToolIsHandedItsOwnActionAsItIs(t *testing.T) {
+	t.Parallel()
+	model := apptest.Turns(apptest.Calls("effect", `{"n":1}`), apptest.Calls("effect", `{"n":2}`))
+	h := apptest.Start(t, func(o *app.Options) { o.Tools = []tool.Tool{router{}} }, apptest.WithModel(model), apptest.WithRules(`{match: effect, decision: allow}`))
+	run := h.Begin("go")
+	asked := h.Waits(run.RunID, 1)[0]
+	refusedWith(h, asked.ID, map[string]any{"option_id": "reroute"}, 400)
+	refusedWith(h, asked.ID, map[string]any{"option_id": "elsewhere", "data": 1}, 400)
+	h.Answer(asked.ID, map[string]any{"option_id": "reroute", "data": map[string]any{"stops": []int{7, 9}}})
+	h.Answer(following(h, run, asked.ID).ID, map[string]any{"option_id": "wait"})
+	completes(h, run.RunID)
+	if got := model.ToolResults(); len(got) != 2 || got[0].Content != `custom reroute {"stops":[7,9]}` || got[1].Content != "custom wait " {
+		t.Errorf("the tool was handed %+v", got)
+	}
+	keep(t, "handed_as_it_is", h.Closed(run.Workflow))
+}
