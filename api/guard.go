@@ -43,6 +43,7 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 		}
 		defer s.recovered(w, r)
 		s.protect(w, r)
+		BoundBody(w, r)
 		if s.ownSignature(r) {
 			s.serveSigned(w, r)
 			return
@@ -116,25 +117,55 @@ func (s *Server) authenticate(r *http.Request) (interaction.Principal, *Problem)
 	return p, s.requests.take(string(p.ID))
 }
 
-// readBody takes in the whole body, within its bounds of size and time. The deadline is lifted afterwards: it would
-// end the request while an answer waits for a worker.
+// readBody takes in the whole body, within its bounds of size and time.
 func readBody(w http.ResponseWriter, r *http.Request) *Problem {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
-	c := http.NewResponseController(w)
-	_ = c.SetReadDeadline(time.Now().Add(bodyTimeout)) // a writer that knows no deadlines is a test's
+	if r.ContentLength > maxBody {
+		return tooMuch(w)
+	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	_ = c.SetReadDeadline(time.Time{})
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		return problem(http.StatusRequestEntityTooLarge, CodeTooLarge, "the body has more than %d bytes", maxBody)
+		return tooMuch(w)
 	case err != nil:
 		return problem(http.StatusBadRequest, CodeInvalid, "the body could not be read to its end")
 	}
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	return nil
+}
+
+// BoundBody bounds the time for a request's body, until all of it was read, or else for good: of a request that is refused
+// before it is read, net/http reads on after the answer, as slowly as the client sends.
+func BoundBody(w http.ResponseWriter, r *http.Request) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return
+	}
+	c := http.NewResponseController(w)
+	_ = c.SetReadDeadline(time.Now().Add(bodyTimeout)) // a writer that knows no deadlines is a test's
+	r.Body = timedBody{r.Body, func() { _ = c.SetReadDeadline(time.Time{}) }}
+}
+
+// timedBody lifts the deadline at its end: it would end the request while an answer waits for a worker.
+type timedBody struct {
+	io.ReadCloser
+	lift func()
+}
+
+func (b timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.lift()
+	}
+	return n, err
+}
+
+// tooMuch refuses a body, and what is left of it with its connection.
+func tooMuch(w http.ResponseWriter) *Problem {
+	w.Header().Set("Connection", "close")
+	return problem(http.StatusRequestEntityTooLarge, CodeTooLarge, "the body has more than %d bytes", maxBody)
 }
 
 // loopbackHost reports whether a Host header names this machine's loopback, by a name that no DNS server answers for.

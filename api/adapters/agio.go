@@ -76,7 +76,7 @@ func optional(text string) *string {
 // agioOf is a request in the design's form. Parts of a combined one have the place of the whole.
 func agioOf(q interaction.Request) agioRequest {
 	out := agioRequest{ID: string(q.ID), Type: agioType(q.Type), Title: q.Title, Description: optional(described(q)),
-		Placeholder: optional(q.Placeholder), Required: q.Required, Multiline: q.Multiline, Multiple: q.Multiple,
+		Placeholder: optional(q.Placeholder), Required: q.Required || q.Type == interaction.TypeToolApproval, Multiline: q.Multiline, Multiple: q.Multiple,
 		ConfirmText: optional(q.ConfirmText), CancelText: optional(q.CancelText), RunID: string(q.RunID),
 		SessionID: string(q.SessionID), StepID: optional(string(q.StepID)), ToolCallID: string(q.ToolCallID),
 		ToolName: q.ToolName, ToolArgs: objectOf(q.ToolArgs), Metadata: agioMetadata(q), CreatedAt: q.CreatedAt}

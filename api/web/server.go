@@ -163,6 +163,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "A page of another origin may not send this.", http.StatusForbidden)
 		return
 	}
+	api.BoundBody(w, r)
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	s.mux.ServeHTTP(w, r)
 }
