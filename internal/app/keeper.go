@@ -56,13 +56,12 @@ func (a *App) scheduleKeeper() error {
 	defer cancel()
 	id := workflows.KeepWorkflowID(a.o.TaskQueue)
 	spec := client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: a.o.KeepEvery}}}
-	handle, err := a.client.ScheduleClient().Create(ctx, client.ScheduleOptions{ID: id, Spec: spec, Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: time.Minute,
+	_, err := a.client.ScheduleClient().Create(ctx, client.ScheduleOptions{ID: id, Spec: spec, Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: time.Minute,
 		Action: &client.ScheduleWorkflowAction{ID: id, Workflow: workflows.KeepName, TaskQueue: a.o.TaskQueue, WorkflowRunTimeout: time.Hour}})
 	if !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
 		return err
 	}
-	handle = a.client.ScheduleClient().GetHandle(ctx, id)
-	return handle.Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+	return a.client.ScheduleClient().GetHandle(ctx, id).Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
 		if old := in.Description.Schedule.Spec.Intervals; len(old) == 1 && old[0].Every == a.o.KeepEvery {
 			return nil, temporal.ErrSkipScheduleUpdate
 		}
@@ -79,7 +78,7 @@ type executions struct {
 }
 
 func (x executions) Execution(ctx context.Context, id string) (activities.Execution, bool, error) {
-	d, err := x.client.DescribeWorkflowExecution(ctx, id, "")
+	all, err := x.client.DescribeWorkflow(ctx, id, "")
 	var none *serviceerror.NotFound
 	if errors.As(err, &none) {
 		return activities.Execution{}, false, nil
@@ -87,6 +86,7 @@ func (x executions) Execution(ctx context.Context, id string) (activities.Execut
 	if err != nil {
 		return activities.Execution{}, false, fmt.Errorf("describe workflow %s: %w", id, err)
 	}
+	d := all.RawResponse
 	out := x.of(d.GetWorkflowExecutionInfo())
 	out.TaskAttempts = int(d.GetPendingWorkflowTask().GetAttempt())
 	for _, p := range d.GetPendingActivities() {
