@@ -194,3 +194,28 @@ func TestTheTypesOfProblemsAreStable(t *testing.T) {
 		}
 	}
 }
+
+func TestPeopleReadTheDescriptionOnAPage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	a := b.do("", "GET", "/docs", "")
+	var doc struct {
+		Paths map[string]map[string]struct{ OperationID string }
+	}
+	if err := json.Unmarshal([]byte(b.do("", "GET", "/openapi.json", "").raw), &doc); err != nil || len(doc.Paths) < 10 {
+		t.Fatalf("%d paths, %v", len(doc.Paths), err)
+	}
+	for path, calls := range doc.Paths {
+		for _, call := range calls {
+			if !strings.Contains(a.raw, `<details id="`+call.OperationID+`">`) || !strings.Contains(a.raw, "<code>"+path+"</code>") {
+				t.Errorf("the page lacks %s %s", call.OperationID, path)
+			}
+		}
+	}
+	if policy := a.header.Get("Content-Security-Policy"); !strings.Contains(policy, "style-src 'sha256-") || strings.Contains(policy, "script") || strings.Contains(a.raw, "http://") && strings.Contains(a.raw, "<script") {
+		t.Errorf("its policy: %s", policy)
+	}
+	if !strings.Contains(a.raw, "holdpoint_run_id") && !strings.Contains(a.raw, "run_id") {
+		t.Error("no example is shown")
+	}
+}

@@ -24,7 +24,7 @@ const maxBody = interaction.MaxBatchBytes
 const bodyTimeout = 10 * time.Second
 
 // open are the paths that need no credentials: they say nothing of anyone's runs.
-var open = map[string]bool{"/healthz": true, "/readyz": true, "/openapi.json": true, "/openapi.yaml": true}
+var open = map[string]bool{"/healthz": true, "/readyz": true, "/openapi.json": true, "/openapi.yaml": true, "/docs": true}
 
 type principalKey struct{}
 

@@ -46,6 +46,7 @@ func New(cfg Config) (*Server, error) {
 	s.spec = h.OpenAPI()
 	s.routes(h)
 	s.exemplifyAll()
+	s.mux.ServeMux.HandleFunc("GET /docs", s.docsPage()) // of the description, and so not in it
 	s.handler = s.guard(s.mux.ServeMux)
 	return s, nil
 }
@@ -82,7 +83,7 @@ func humaConfig(version string) huma.Config {
 	c.Security = []map[string][]string{{"bearer": {}}}
 	c.CreateHooks = nil // no $schema members in bodies
 	c.SchemasPath = ""
-	c.DocsPath = "" // its page loads scripts from elsewhere
+	c.DocsPath = "" // its page loads scripts from elsewhere: see docsPage
 	strict := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
 	c.Formats = map[string]huma.Format{"application/json": strict, "json": strict}
 	c.RejectUnknownQueryParameters = true // a misspelt filter must not select everything
