@@ -1,0 +1,346 @@
+package app_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"holdpoint/interaction"
+	"holdpoint/internal/app"
+	"holdpoint/internal/app/apptest"
+	"holdpoint/llm"
+	"holdpoint/tool"
+)
+
+var (
+	gatedRuns  = flag.Int("gated", 100, "gated runs of a benchmark")
+	parkedRuns = flag.Int("parked", 200, "runs that a benchmark parks")
+)
+
+// starts tells when the tool of a run began, by the run's input.
+type starts struct{ at sync.Map }
+
+func (s *starts) of(input string) chan time.Time {
+	c, _ := s.at.LoadOrStore(input, make(chan time.Time, 1))
+	return c.(chan time.Time)
+}
+
+// plainGate is the workflow that a Temporal developer would write by hand: a model, an answer by update with a deadline, a
+// tool, a model. It keeps no record, judges nothing and knows nobody.
+type plainGate struct {
+	client client.Client
+	queue  string
+	starts starts
+	asked  starts
+}
+
+func newPlainGate(b *testing.B, c client.Client) *plainGate {
+	b.Helper()
+	x := &plainGate{client: c, queue: "bare-" + uuid.NewString()}
+	w := worker.New(c, x.queue, worker.Options{})
+	w.RegisterWorkflowWithOptions(x.run, workflow.RegisterOptions{Name: "Bare"})
+	w.RegisterActivityWithOptions(func(context.Context, string) (string, error) { return "call", nil }, activity.RegisterOptions{Name: "model"})
+	w.RegisterActivityWithOptions(func(_ context.Context, input string) (string, error) {
+		x.starts.of(input) <- time.Now()
+		return "done", nil
+	}, activity.RegisterOptions{Name: "tool"})
+	if err := w.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(w.Stop)
+	return x
+}
+
+func (x *plainGate) run(ctx workflow.Context, input string) error {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
+	answer := ""
+	if err := workflow.SetUpdateHandler(ctx, "respond", func(_ workflow.Context, text string) error { answer = text; return nil }); err != nil {
+		return err
+	}
+	if err := workflow.ExecuteActivity(ctx, "model", input).Get(ctx, nil); err != nil {
+		return err
+	}
+	if !workflow.IsReplaying(ctx) {
+		x.asked.of(input) <- time.Now()
+	}
+	deadline, cancel := workflow.WithCancel(ctx)
+	timer := workflow.NewTimer(deadline, 24*time.Hour)
+	if err := workflow.Await(ctx, func() bool { return answer != "" || timer.IsReady() }); err != nil {
+		return err
+	}
+	cancel()
+	if err := workflow.ExecuteActivity(ctx, "tool", input).Get(ctx, nil); err != nil {
+		return err
+	}
+	return workflow.ExecuteActivity(ctx, "model", input).Get(ctx, nil)
+}
+
+func (x *plainGate) start(b *testing.B, input string) string {
+	id := "bare-" + uuid.NewString()
+	if _, err := x.client.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: x.queue}, "Bare", input); err != nil {
+		b.Error(err)
+	}
+	<-x.asked.of(input)
+	return id
+}
+
+func (x *plainGate) approve(b *testing.B, id string) {
+	u, err := x.client.UpdateWorkflow(b.Context(), client.UpdateWorkflowOptions{WorkflowID: id, UpdateName: "respond", Args: []any{"approve"}, WaitForStage: client.WorkflowUpdateStageCompleted})
+	if err == nil {
+		err = u.Get(b.Context(), nil)
+	}
+	if err != nil {
+		b.Error(err)
+	}
+}
+
+// whole runs one to its end.
+func (x *plainGate) whole(b *testing.B, input string) {
+	id := x.start(b, input)
+	x.approve(b, id)
+	if err := x.client.GetWorkflow(b.Context(), id, "").Get(b.Context(), nil); err != nil {
+		b.Error(err)
+	}
+}
+
+// gate is Holdpoint with one tool that asks.
+type gate struct {
+	*apptest.Holdpoint
+	starts starts
+}
+
+func newGate(b *testing.B, setups ...apptest.Setup) *gate {
+	b.Helper()
+	g := &gate{}
+	model := &apptest.Model{Turn: func(_ int, req llm.Request) llm.Message {
+		if last := req.Messages[len(req.Messages)-1]; last.Role == llm.RoleUser {
+			return apptest.Calls("effect", fmt.Sprintf(`{"tags":[%q]}`, last.Content))
+		}
+		return llm.Message{Content: "done"}
+	}}
+	effect := apptest.Effect{Log: func(c tool.Call) {
+		var args struct{ Tags []string }
+		if json.Unmarshal(c.Args, &args) == nil && len(args.Tags) == 1 {
+			g.starts.of(args.Tags[0]) <- time.Now()
+		}
+	}}
+	g.Holdpoint = apptest.Start(b, append([]apptest.Setup{withEffect(effect), apptest.WithModel(model), apptest.WithRules(`{match: effect, decision: ask, timeout: 24h}`)}, setups...)...)
+	return g
+}
+
+// follow starts a run and reads its stream as its client would: it is told of the question and of the end.
+func (g *gate) follow(b *testing.B, input string, asked func(id interaction.ID) (on bool)) interaction.RunID {
+	run := g.Begin(input)
+	req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, g.URL()+"/v1/runs/"+string(run.RunID)+"/events", nil)
+	if err != nil {
+		b.Error(err)
+		return run.RunID
+	}
+	req.Header.Set("Authorization", "Bearer "+g.Token())
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		b.Error(err)
+		return run.RunID
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 1<<20)
+	for kind := ""; lines.Scan(); {
+		if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			kind = name
+		}
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && kind == "interaction_request" {
+			var e struct{ Payload interaction.Request }
+			if err := json.Unmarshal([]byte(data), &e); err != nil || !asked(e.Payload.ID) {
+				return run.RunID
+			}
+		}
+	}
+	return run.RunID
+}
+
+func (g *gate) approve(b *testing.B, id interaction.ID) {
+	if code, body := g.Respond(id, map[string]any{"action": "approve"}); code != http.StatusOK {
+		b.Errorf("approve: %d %s", code, body)
+	}
+}
+
+// quantile of durations, in milliseconds.
+func quantile(list []time.Duration, q float64) float64 {
+	slices.Sort(list)
+	return float64(list[min(int(q*float64(len(list))), len(list)-1)]) / 1e6
+}
+
+// BenchmarkDecisionToTool measures from sending an approval to the tool's first line, beside the bare workflow, turn and
+// turn about.
+func BenchmarkDecisionToTool(b *testing.B) {
+	g := newGate(b)
+	x := newPlainGate(b, g.Client)
+	for b.Loop() {
+		var ours, theirs []time.Duration
+		for n := range *gatedRuns {
+			input := fmt.Sprintf("decision %d", n)
+			id := x.start(b, input)
+			began := time.Now()
+			x.approve(b, id)
+			theirs = append(theirs, (<-x.starts.of(input)).Sub(began))
+
+			var q interaction.ID
+			run := g.follow(b, input, func(id interaction.ID) bool { q = id; return false })
+			g.Waits(run, 1) // people don't answer before the workflow knows that it asks
+			began = time.Now()
+			g.approve(b, q)
+			ours = append(ours, (<-g.starts.of(input)).Sub(began))
+		}
+		for name, q := range map[string]float64{"p50": 0.5, "p95": 0.95, "p99": 0.99} {
+			b.ReportMetric(quantile(ours, q), name+"-ms")
+			b.ReportMetric(quantile(theirs, q), "bare-"+name+"-ms")
+			b.ReportMetric(quantile(ours, q)/quantile(theirs, q), name+"-ratio")
+		}
+	}
+}
+
+// BenchmarkGatedRuns measures whole runs, 50 at a time, each approved as soon as it asks.
+func BenchmarkGatedRuns(b *testing.B) {
+	g := newGate(b)
+	x := newPlainGate(b, g.Client)
+	atATime := func(run func(input string)) float64 {
+		began := time.Now()
+		var all sync.WaitGroup
+		free := make(chan struct{}, 50)
+		for range *gatedRuns {
+			free <- struct{}{}
+			all.Go(func() {
+				defer func() { <-free }()
+				run(uuid.NewString())
+			})
+		}
+		all.Wait()
+		return float64(*gatedRuns) / time.Since(began).Seconds()
+	}
+	for b.Loop() {
+		theirs := atATime(func(input string) { x.whole(b, input) })
+		ours := atATime(func(input string) {
+			g.follow(b, input, func(id interaction.ID) bool { g.approve(b, id); return true })
+		})
+		b.ReportMetric(ours, "runs/s")
+		b.ReportMetric(theirs, "bare-runs/s")
+		b.ReportMetric(ours/theirs, "ratio")
+	}
+}
+
+// BenchmarkParkedRuns measures what a run costs that waits for a person: memory of worker and bridge together, and bytes
+// in the store; and that all of them go on.
+func BenchmarkParkedRuns(b *testing.B) {
+	for _, cache := range []int{0, 100} {
+		b.Run(fmt.Sprintf("cache=%d", cache), func(b *testing.B) {
+			g := newGate(b, func(o *app.Options) { o.StickyCache = cache })
+			for b.Loop() {
+				memory, stored := keptMemory(), g.storeBytes(b)
+				var ids []interaction.ID
+				for n := range *parkedRuns {
+					g.follow(b, fmt.Sprintf("parked %d", n), func(id interaction.ID) bool { ids = append(ids, id); return false })
+				}
+				b.ReportMetric(float64(keptMemory()-memory)/float64(*parkedRuns)/1024, "KiB/run")
+				b.ReportMetric(float64(g.storeBytes(b)-stored)/float64(*parkedRuns), "store-B/run")
+				began := time.Now()
+				for _, id := range ids {
+					g.approve(b, id)
+				}
+				for n := range *parkedRuns {
+					<-g.starts.of(fmt.Sprintf("parked %d", n))
+				}
+				b.ReportMetric(float64(*parkedRuns)/time.Since(began).Seconds(), "approved/s")
+			}
+		})
+	}
+}
+
+func keptMemory() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
+
+// storeBytes is the size of the store's database, all of it written back.
+func (g *gate) storeBytes(b *testing.B) (n int64) {
+	b.Helper()
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Stat(filepath.Join(g.Options.Data, "private", "holdpoint.db"+suffix)); err == nil && suffix == "" {
+			n += info.Size()
+		}
+	}
+	return n
+}
+
+// BenchmarkCost counts what a call costs in history events, bytes and billable actions.
+func BenchmarkCost(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		rules string
+		calls int
+	}{{"allowed", `{match: effect, decision: allow}`, 1}, {"gated", `{match: effect, decision: ask, timeout: 24h}`, 1}, {"five-gated", `{match: effect, decision: ask, timeout: 24h}`, 5}} {
+		b.Run(c.name, func(b *testing.B) {
+			var pairs []string
+			for n := range c.calls {
+				pairs = append(pairs, "effect", fmt.Sprintf(`{"n":%d}`, n))
+			}
+			h := apptest.Start(b, withEffect(apptest.Effect{}), apptest.WithModel(apptest.Turns(apptest.Calls(pairs...))), apptest.WithRules(c.rules))
+			none := apptest.Start(b, apptest.WithModel(apptest.Turns()))
+			for b.Loop() {
+				run := h.Begin("go")
+				if c.name != "allowed" {
+					var list []any
+					for _, q := range h.Waits(run.RunID, c.calls) {
+						list = append(list, map[string]any{"request_id": q.ID, "action": "approve"})
+					}
+					h.HTTP(http.MethodPost, "/v1/interactions/respond", map[string]any{"responses": list})
+				}
+				h.Ended(run.RunID)
+				plain := none.Begin("go")
+				none.Ended(plain.RunID)
+				// Without the model call that asked for the tools.
+				events, bytes, actions := cost(h, run.Workflow)
+				e, by, a := cost(none, plain.Workflow)
+				b.ReportMetric(float64(events-e-6), "events")
+				b.ReportMetric(float64(bytes-by), "history-B")
+				b.ReportMetric(float64(actions-a-1), "actions")
+			}
+		})
+	}
+}
+
+// cost of a run that has ended. Billable are starts of workflows, activities and timers, and updates and signals, as
+// Temporal Cloud counts them; retries are none here.
+func cost(h *apptest.Holdpoint, workflowID string) (events, bytes, actions int) {
+	for _, e := range h.Closed(workflowID) {
+		events++
+		bytes += e.Size()
+		switch e.GetEventType() {
+		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enums.EVENT_TYPE_TIMER_STARTED,
+			enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED, enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
+			actions++
+		}
+	}
+	return events, bytes, actions
+}
