@@ -91,7 +91,7 @@ func (e *evaluation) suspected(s *script) {
 		w := &walker{script: one}
 		w.suspectRun(c)
 		for _, p := range one.parts {
-			p.inner = nil // a doubt, and there is one already
+			p.inner, p.behind = nil, nil // a doubt, and there is one already
 			if e.denied(p) {
 				return
 			}

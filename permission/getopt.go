@@ -33,6 +33,8 @@ type usage struct {
 	strict bool
 	// single: long options take one dash and are not abbreviated.
 	single bool
+	// either: a word of one dash that is a long option's name, or the beginning of one, is that option, as npm has it.
+	either bool
 	// ordered: the first operand ends the options.
 	ordered bool
 	// ends are the options behind which everything belongs to someone else.
@@ -159,7 +161,7 @@ func (o *options) read(args []word) reading {
 		case a.split || a.open:
 			r.open = true
 			r.operands = append(r.operands, a)
-		case strings.HasPrefix(a.text, "--") || o.single && len(a.text) > 1 && a.text[0] == '-':
+		case strings.HasPrefix(a.text, "--") || o.single && len(a.text) > 1 && a.text[0] == '-' || o.either && o.longNamed(a.text):
 			r.longOption(a)
 		case len(a.text) > 1 && a.text[0] == '-':
 			r.cluster(a, 1)
@@ -243,6 +245,12 @@ func (r *reader) longOption(a word) {
 		return
 	}
 	r.opts = append(r.opts, option{optionSpec: spec, text: a.text, given: true, value: a.tail(len(name) + 1)})
+}
+
+// longNamed reports whether a word of one dash is a long option nevertheless.
+func (o *options) longNamed(text string) bool {
+	name, _, _ := strings.Cut(text, "=")
+	return len(name) > 2 && name[0] == '-' && o.named(strings.TrimLeft(name, "-")).use != useUnknown
 }
 
 // named finds a long option by its name or by the beginning of it.

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -66,3 +67,54 @@ func (w *walker) hiddenText(p *part) {
 		}
 	}
 }
+
+// saysByOperand are programs whose first operand says what they do. git is not among them: its options are known.
+var saysByOperand = set(`npm pnpm yarn bun deno docker podman nerdctl kubectl oc helm terraform tofu pulumi cargo rustup aws gcloud gsutil az gh glab
+	pip pip3 pipx uv poetry pdm conda mamba systemctl launchctl go brew apt apt-get aptitude dnf yum zypper pacman apk snap flatpak dotnet composer
+	bundle gem mvn gradle sbt mix heroku fly flyctl vercel netlify wrangler firebase supabase nomad consul vault kustomize argocd flux istioctl
+	doctl hcloud linode-cli ansible-galaxy vagrant packer skaffold minikube kind k3d eksctl kops stripe svn hg jj`)
+
+// Bounds of behindOptions: the words at which it looks, and what it finds.
+const (
+	maxSubcommand = 4
+	maxBehind     = 24
+)
+
+// behindOptions marks what a command is without the options before its subcommands, and without a value behind each: of npm -s publish,
+// npm publish. Which options take a value is not known, so that a deny of what is left asks.
+func (w *walker) behindOptions(p *part) {
+	for left, n := [][]word{p.cmd.words}, 0; len(left) > 0 && n < maxBehind; left = left[1:] {
+		for _, words := range withoutOptions(left[0]) {
+			if n++; n > maxBehind {
+				return
+			}
+			p.behind = append(p.behind, &part{kind: partCommand, cmd: command{words: words}})
+			left = append(left, words)
+		}
+	}
+}
+
+// withoutOptions drops the first options of a command, in each way in which they may have values.
+func withoutOptions(words []word) (out [][]word) {
+	at := 1
+	for at < len(words) && !optionLike(words[at]) {
+		at++
+	}
+	if at >= min(len(words), maxSubcommand) {
+		return nil
+	}
+	for ends := []int{at}; len(ends) > 0 && len(out) < maxSubcommand; ends = ends[1:] {
+		end := ends[0]
+		if end >= len(words) || !optionLike(words[end]) {
+			out = append(out, slices.Concat(words[:at:at], words[min(end, len(words)):]))
+			continue
+		}
+		ends = append(ends, end+1)
+		if end+1 < len(words) && !optionLike(words[end+1]) {
+			ends = append(ends, end+2)
+		}
+	}
+	return out
+}
+
+func optionLike(a word) bool { return len(a.text) > 1 && (a.text[0] == '-' || a.text[0] == '+') }

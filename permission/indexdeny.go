@@ -150,6 +150,13 @@ func (v *view) restrictingPart(p *part, at *places, found []int32) []int32 {
 	for _, c := range p.forms {
 		found = v.byName(joined(c.name()), found)
 	}
+	for _, b := range p.behind {
+		if heard := b.heardAs(); heard.sure {
+			found = v.restricts.findHashed(heard.folded, heard.hash, found)
+		} else {
+			found = v.byName(heard.name, found)
+		}
+	}
 	for _, c := range p.inner {
 		if !c.opens() {
 			return append(found, v.every...)

@@ -15,7 +15,7 @@ var buildPrograms = map[string]usage{
 	"cargo": {ok: `vqhVp:j:F: --verbose --quiet --release --package= --features= --jobs= --test= --bin= --example= --bench= --message-format= --color= --profile= --target=`,
 		reads: `--manifest-path=`, writes: `--target-dir= --out-dir= --artifact-dir= --root=`, loads: `Z: --config=`},
 	"npm": {ok: `sdgDEOPwphvq --silent --global --save --save-dev --save-exact --workspace= --workspaces --if-present --production --omit= --include= --json --loglevel=`,
-		runs: `--script-shell= --shell=`, loads: `--node-options= --userconfig= --globalconfig= --git= --editor= --viewer= --npm= --node= --onload-script= --init-module=`, negates: true},
+		runs: `--script-shell= --shell=`, loads: `C: --prefix= --local-prefix= --dir= --cwd= --node-options= --userconfig= --globalconfig= --git= --editor= --viewer= --npm= --node= --onload-script= --init-module=`, negates: true, either: true},
 	"node": {ordered: true, ok: `hivcC: --version --help --check --test --watch --inspect? --trace-warnings --enable-source-maps --max-old-space-size= --conditions=`,
 		reads: `--env-file= --icu-data-dir=`, writes: `--cpu-prof --heap-prof --diagnostic-dir= --redirect-warnings= --report-filename=`,
 		loads: `e:p::r: --eval= --print? --require= --import= --loader= --experimental-loader= --openssl-config= --test-reporter= --snapshot-blob= --run=`},
@@ -85,10 +85,23 @@ func goOptions(c command) (sub string, table *options, args []word) {
 
 var goMoves = regexp.MustCompile(`^--?C(=|$)`)
 
+// What stands behind -args is the test program's, which writes as go test itself does.
+var (
+	goArgs       = regexp.MustCompile(`^--?args$`)
+	goTestWrites = regexp.MustCompile(`^--?test\.(cpu|mem|block|mutex|cover)profile(=|$)|^--?test\.(trace|outputdir|gocoverdir|testlogfile)(=|$)`)
+)
+
 // goHazard says why a wildcard does not cover a go command.
 func goHazard(sub string, r reading, c command) string {
 	if sub == "env" && r.has("w", "u") {
 		return "go env sets what later go commands run"
+	}
+	if i := slices.IndexFunc(c.words, func(w word) bool { return goArgs.MatchString(w.text) }); i >= 0 {
+		for _, w := range c.words[i+1:] {
+			if goTestWrites.MatchString(w.text) {
+				return "go test writes with the option " + shown(w.text) + " of the test's own program"
+			}
+		}
 	}
 	r.open = r.open || len(c.words) > 1 && c.words[1].open
 	for _, o := range r.opts {

@@ -59,6 +59,9 @@ type part struct {
 	heard *heard
 	// inner are commands the arguments may spell: a deny there asks.
 	inner []command
+	// behind are the command without options before its subcommand: a deny there asks, too. They are parts so that what they
+	// are matched as is kept.
+	behind []*part
 	// touches are files the command reads or writes by itself.
 	touches []touch
 	target  target

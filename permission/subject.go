@@ -36,6 +36,11 @@ func (s *commandSubject) forbids(r *compiled, own bool) answer {
 	for _, c := range s.part.forms {
 		found = max(found, r.cmdForbids(c, nil, s.places.work))
 	}
+	for _, b := range s.part.behind {
+		if found == no && r.cmdForbids(b.cmd, b.heardAs(), s.places.work) != no {
+			found = maybe
+		}
+	}
 	for _, c := range s.part.inner {
 		if found == no && r.cmdForbidsTail(c, s.places.work) != no {
 			found = maybe

@@ -54,6 +54,9 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 	if table, ok := programs[tableName(name)]; ok && !wrapped {
 		w.optionRuns(p, table.read(args), dirs)
 	}
+	if saysByOperand[name] {
+		w.behindOptions(p)
+	}
 	if name == "go" {
 		_, table, args := goOptions(p.cmd)
 		w.optionRuns(p, table.read(args), dirs)
@@ -232,7 +235,7 @@ func (spec wrapper) inner(args []word) (r reading, rest []word) {
 			return r, nil
 		case spec.assigns && rest[0].text == "-":
 			// env - is env -i.
-		case spec.assigns && isAssign(rest[0].text) || skip == 0:
+		case spec.assigns && isAssign(rest[0].text) || skip == 0 || skip == spec.skip && spec.first != nil && !spec.first[rest[0].text]:
 			return r, rest
 		case more.ended:
 			return r, rest[min(skip, len(rest)):]
@@ -242,6 +245,11 @@ func (spec wrapper) inner(args []word) (r reading, rest []word) {
 		args = rest[1:]
 	}
 }
+
+// architectures are those that setarch knows; without one it runs the command as it is.
+var architectures = set(`uname26 linux32 linux64 i386 i486 i586 i686 athlon x86_64 x86 ppc ppcle ppc32 ppc32le ppc64 ppc64le s390 s390x
+	sparc sparc32 sparc32bash sparc64 mips mips32 mips64 alpha ia64 parisc parisc32 parisc64 hppa hppa64 e2k arm armv7l armv8l armh aarch64
+	riscv32 riscv64 loongarch64 sh`)
 
 // cutParallel drops GNU parallel's argument lists.
 func cutParallel(words []word) []word {

@@ -12,6 +12,8 @@ type wrapSpec struct {
 	single bool
 	// skip is how many operands come before the command.
 	skip int
+	// first, if set, are what the first of them can be: anything else is the command already.
+	first map[string]bool
 	// subs are the subcommands after which a command follows; "" for none
 	// needed. within may stand before them.
 	subs, within string
@@ -74,7 +76,7 @@ var systemWrappers = map[string]wrapSpec{
 	"tini":              {ok: "svwgle:p:"},
 	"dumb-init":         {ok: "cvr: --single-child --verbose --rewrite="},
 	"ssh-agent":         {ok: "ckdDst:a:P:E:O:"},
-	"setarch":           {ok: "vBFILRSTXZ3", skip: 1},
+	"setarch":           {ok: "vBFILRSTXZ3", skip: 1, first: architectures},
 	"unshare":           {ok: "imnpuUCTfrcS:G: --fork --map-root-user --map-current-user --mount? --net? --pid? --user? --ipc? --uts? --mount-proc? --keep-caps --propagation= --setuid= --setgid=", moves: "R:w: --root= --wd="},
 	"nsenter":           {ok: "aimnpuUCTFZt:S:G: --all --target= --setuid= --setgid= --preserve-credentials --no-fork --mount? --net? --pid? --user? --ipc? --uts?", moves: "r::w:: --root? --wd? --wdns="},
 	"prlimit":           {ok: "p:"},
