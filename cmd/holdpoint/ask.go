@@ -124,6 +124,9 @@ func (c *cli) ask(ctx context.Context, cl *client, r *remote, body api.AskApprov
 // pollWait is how long one long-poll takes at most.
 const pollWait = 30 * time.Second
 
+// openPatience is how long past its own patience a client waits for the question to be open, or decided by a rule.
+const openPatience = 15 * time.Second
+
 // awaitApproval polls until it is decided or patience, which is without bound below 0, is over. A bridge that is away for
 // a while is waited for.
 func (c *cli) awaitApproval(ctx context.Context, cl *client, r *remote, a api.ApprovalView, patience time.Duration) (api.ApprovalView, error) {
@@ -138,11 +141,12 @@ func (c *cli) awaitApproval(ctx context.Context, cl *client, r *remote, a api.Ap
 			told = true
 			fmt.Fprintf(c.err, "Waits for people as %s: %s inbox%s %s\n", a.ApprovalID, c.name, r.typed(), a.InteractionID)
 		}
-		if wait <= 0 {
+		opening := a.InteractionID == "" && c.now().Before(until.Add(openPatience))
+		if wait <= 0 && !opening {
 			return a, nil
 		}
-		if !told {
-			wait = min(wait, time.Second) // the question is about to be there
+		if !told { // the question is about to be there, and who asked without waiting wants to name it
+			wait = max(min(wait, time.Second), 200*time.Millisecond)
 		}
 		_, err := cl.do(ctx, call{method: http.MethodGet, path: "/v1/approvals/" + string(a.ApprovalID), query: url.Values{"wait": {wait.String()}}}, &a)
 		switch {

@@ -14,17 +14,17 @@ hold for the session alone. With --user, all sessions of a user, the rules store
 are the runs' ids, agents, times and ends, and of each event its type, time and hash: "holdpoint audit verify" still holds.
 It can't be undone. A session in which a run goes on is refused.
 
-It works on the database. The histories that Temporal keeps are named, with the commands that delete them.`
+It works on the database of --config, or of the "holdpoint dev" of --data. The histories that Temporal keeps are named, with the commands that delete them.`
 
 func eraseCommand(c *cli) *cobra.Command {
 	o := app.Options{Getenv: c.getenv}
 	var sessions, users []string
 	var sure, asJSON bool
 	cmd := &cobra.Command{
-		Use: "erase --config DIR {--session ID… | --user ID…} --sure", Short: "Erase what was said and done in sessions, or all of a user's", Long: eraseLong, Args: cobra.NoArgs,
+		Use: "erase [--config DIR] {--session ID… | --user ID…} --sure", Short: "Erase what was said and done in sessions, or all of a user's", Long: eraseLong, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.Config == "" || len(sessions)+len(users) == 0 {
-				return usage("name the configuration whose database it is, and what to erase: --config DIR --session ID, or --user ID")
+			if len(sessions)+len(users) == 0 {
+				return usage("say what to erase: --session ID, or --user ID")
 			}
 			if !sure {
 				return usage("it can't be undone: add --sure")
