@@ -123,12 +123,16 @@ func readBody(w http.ResponseWriter, r *http.Request) *Problem {
 		return nil
 	}
 	if r.ContentLength > maxBody {
+		if r.ContentLength <= maxDrained {
+			drain(r)
+		}
 		return tooMuch(w)
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
+		drain(r)
 		return tooMuch(w)
 	case err != nil:
 		return problem(http.StatusBadRequest, CodeInvalid, "the body could not be read to its end")
@@ -161,6 +165,12 @@ func (b timedBody) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// maxDrained is up to where a body that is too large is read all the same, and thrown away: who is still sending hears why
+// only once it has sent everything. A larger one is refused at once.
+const maxDrained = 8 << 20
+
+func drain(r *http.Request) { _, _ = io.CopyN(io.Discard, r.Body, maxDrained) }
 
 // tooMuch refuses a body, and what is left of it with its connection.
 func tooMuch(w http.ResponseWriter) *Problem {
