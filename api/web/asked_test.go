@@ -202,6 +202,7 @@ func TestARunIsPausedTalkedToAndResumedFromItsPage(t *testing.T) {
 	tb.shows("The run is held by dev")
 	tb.run("write", chromedp.SendKeys(chromedp.CSS("#text"), "Mind the gap."))
 	tb.click(".compose .primary")
+	tb.holds(`document.querySelector("#text").value === ""`) // the page was renewed
 	h.Answer(q.ID, map[string]any{"action": "approve"})
 	tb.click(".control button[value=resume_run]")
 	tb.shows("The run goes on by dev")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -138,12 +139,20 @@ func (tb *tab) listen(ev any) {
 
 const patience = 30 * time.Second
 
+// run does something with the page. A page that is being replaced takes its elements along between two of the driver's
+// steps, before anything was done to them: then it begins anew.
 func (tb *tab) run(what string, actions ...chromedp.Action[chromedp.Void]) {
 	tb.t.Helper()
-	ctx, cancel := context.WithTimeout(tb.ctx, patience)
-	defer cancel()
-	if err := chromedp.Do(ctx, actions...); err != nil {
-		tb.t.Fatalf("%s: %v\n%s", what, err, tb.text())
+	for deadline := time.Now().Add(patience); ; {
+		ctx, cancel := context.WithTimeout(tb.ctx, patience)
+		err := chromedp.Do(ctx, actions...)
+		cancel()
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), "node") || time.Now().After(deadline) {
+			tb.t.Fatalf("%s: %v\n%s", what, err, tb.text())
+		}
 	}
 }
 
@@ -198,10 +207,10 @@ func eval[T any](tb *tab, expr string) T {
 	return out
 }
 
+// click clicks what is there and not locked.
 func (tb *tab) click(sel string) {
 	tb.t.Helper()
-	tb.holds(fmt.Sprintf("document.querySelector(%q) && !document.querySelector(%q).disabled", sel, sel))
-	eval[bool](tb, fmt.Sprintf("(document.querySelector(%q).scrollIntoView({block:'center'}), true)", sel))
+	tb.holds(fmt.Sprintf("((e) => e && !e.disabled && (e.scrollIntoView({block: 'center'}), true))(document.querySelector(%q))", sel))
 	tb.run("click "+sel, chromedp.Click(chromedp.CSS(sel)))
 }
 
