@@ -167,7 +167,8 @@ func (s *Store) Closed(ctx context.Context, f ClosedFilter) ([]interaction.Inter
 	if p.started {
 		w.add("(n.created_at, n.interaction_id) < (?, ?)", p.at.Number, p.at.ID)
 	}
-	rows, err := all(ctx, s.read(), scanInteraction, `SELECT i.created_at, i.id, i.body FROM closed_names AS n
+	// A page goes on after what it was sorted by, and not after what the question says now.
+	rows, err := all(ctx, s.read(), scanInteraction, `SELECT n.created_at, i.id, i.body FROM closed_names AS n
 		JOIN interactions AS i ON i.id = n.interaction_id`+w.clause()+` ORDER BY n.created_at DESC, n.interaction_id DESC LIMIT ?`,
 		append(w.args, p.size+1)...)
 	if err != nil {

@@ -166,3 +166,29 @@ func lookedAt(b *testing.B, s *store.Store, who interaction.PrincipalID) (n int)
 		}
 	}
 }
+
+// A question that says another time than when it was filed must not keep a reader on one page for ever.
+func TestPagesOfClosedQuestionsComeToAnEnd(t *testing.T) {
+	conform(t, func(t *testing.T, s *store.Store) {
+		now := time.Now()
+		for n := range 3 {
+			for _, at := range []time.Time{now, now.Add(time.Hour)} {
+				write(t, s, func(ctx context.Context, tx *store.Tx) error {
+					return tx.SaveInteraction(ctx, interaction.Interaction{Status: interaction.StatusCancelled, ClosedAt: now,
+						Request: interaction.Request{ID: interaction.ID(fmt.Sprint("i", n)), RunID: "r", SessionID: "s", CreatedAt: at}})
+				})
+			}
+		}
+		pages := 0
+		for token := ""; ; pages++ {
+			_, next, err := s.Closed(t.Context(), store.ClosedFilter{PageSize: 1, PageToken: token})
+			no(t, err)
+			if token = next; next == "" {
+				break
+			}
+			if pages > 10 {
+				t.Fatal("there is always another page")
+			}
+		}
+	})
+}
