@@ -13,7 +13,7 @@ import (
 // Keeper compares what the store says of runs with what Temporal knows of their workflows. What is safe to mend it mends:
 // it only ever closes the record of a run whose workflow is seen to have ended. Everything else it reports.
 type Keeper struct {
-	// Records closes the records. Its Store, Now and Definitions are used.
+	// Records closes the records. Its Store and Now are used.
 	Records    *Activities
 	Books      Books
 	Executions Executions

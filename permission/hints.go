@@ -68,11 +68,17 @@ func (w *walker) hiddenText(p *part) {
 	}
 }
 
-// saysByOperand are programs whose first operand says what they do. git is not among them: its options are known.
-var saysByOperand = set(`npm pnpm yarn bun deno docker podman nerdctl kubectl oc helm terraform tofu pulumi cargo rustup aws gcloud gsutil az gh glab
-	pip pip3 pipx uv poetry pdm conda mamba systemctl launchctl go brew apt apt-get aptitude dnf yum zypper pacman apk snap flatpak dotnet composer
-	bundle gem mvn gradle sbt mix heroku fly flyctl vercel netlify wrangler firebase supabase nomad consul vault kustomize argocd flux istioctl
-	doctl hcloud linode-cli ansible-galaxy vagrant packer skaffold minikube kind k3d eksctl kops stripe svn hg jj`)
+// moreSubcommands are programs with subcommands for which no rules are suggested.
+var moreSubcommands = set(`deno nerdctl oc tofu pulumi aws gcloud gsutil az glab pipx pdm conda mamba launchctl aptitude dnf yum zypper pacman apk
+	snap flatpak gem sbt heroku fly flyctl vercel netlify wrangler firebase supabase nomad consul vault kustomize argocd
+	flux istioctl doctl hcloud linode-cli ansible-galaxy vagrant packer skaffold minikube kind k3d eksctl kops stripe svn
+	hg`)
+
+// hasSubcommands reports whether a program's first operand says what it does. Not of git, whose options are known.
+func hasSubcommands(name string) bool {
+	_, suggested := subcommands[name]
+	return suggested && name != "git" || moreSubcommands[name]
+}
 
 // Bounds of behindOptions: the words at which it looks, and what it finds.
 const (

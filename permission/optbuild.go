@@ -85,22 +85,15 @@ func goOptions(c command) (sub string, table *options, args []word) {
 
 var goMoves = regexp.MustCompile(`^--?C(=|$)`)
 
-// What stands behind -args is the test program's, which writes as go test itself does.
-var (
-	goArgs       = regexp.MustCompile(`^--?args$`)
-	goTestWrites = regexp.MustCompile(`^--?test\.(cpu|mem|block|mutex|cover)profile(=|$)|^--?test\.(trace|outputdir|gocoverdir|testlogfile)(=|$)`)
-)
-
 // goHazard says why a wildcard does not cover a go command.
 func goHazard(sub string, r reading, c command) string {
 	if sub == "env" && r.has("w", "u") {
 		return "go env sets what later go commands run"
 	}
-	if i := slices.IndexFunc(c.words, func(w word) bool { return goArgs.MatchString(w.text) }); i >= 0 {
-		for _, w := range c.words[i+1:] {
-			if goTestWrites.MatchString(w.text) {
-				return "go test writes with the option " + shown(w.text) + " of the test's own program"
-			}
+	// What stands behind -args is the test program's, which writes as go test itself does.
+	for _, o := range goTest.read(r.rest).opts {
+		if sub == "test" && r.has("args") && strings.HasPrefix(o.name, "test.") && o.use == useWrites && !goTest.free(o) {
+			return "go test writes with the option " + shown(o.text) + " of the test's own program"
 		}
 	}
 	r.open = r.open || len(c.words) > 1 && c.words[1].open

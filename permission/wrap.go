@@ -54,7 +54,7 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 	if table, ok := programs[tableName(name)]; ok && !wrapped {
 		w.optionRuns(p, table.read(args), dirs)
 	}
-	if saysByOperand[name] {
+	if hasSubcommands(name) {
 		w.behindOptions(p)
 	}
 	if name == "go" {
