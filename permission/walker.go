@@ -82,11 +82,7 @@ func (w *walker) command(c syntax.Command, dirs cwd, in stdin) flow {
 	case *syntax.CaseClause:
 		return w.caseClause(c, dirs)
 	case *syntax.TimeClause:
-		if c.Stmt == nil {
-			// After a pipe, time is a program.
-			return w.run(&part{kind: partCommand, text: w.text(c), cmd: command{words: []word{plainWord("time")}}}, dirs, in)
-		}
-		return w.stmt(c.Stmt, dirs, in)
+		return w.timed(c, dirs, in)
 	case *syntax.CoprocClause:
 		w.coproc(c, dirs, in)
 		return stay(dirs)
@@ -130,7 +126,7 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs cwd, in stdin) flow {
 		return flow{x.ok.plus(y.ok), x.any.plus(y.any)}
 	default:
 		w.stmt(c.X, dirs, in)
-		w.stmt(c.Y, dirs, w.piped(c.X))
+		w.stmt(w.behindPipe(c.Y), dirs, w.piped(c.X))
 		return stay(dirs)
 	}
 }
