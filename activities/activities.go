@@ -49,6 +49,7 @@ const (
 	PointEffectDone   Point = "effect_done"
 	PointResultStored Point = "result_stored" // or a question
 	PointAnswerStored Point = "answer_stored"
+	PointStageStored  Point = "stage_stored" // a step of a workflow of agents
 	PointEndStored    Point = "end_stored"
 )
 

@@ -11,7 +11,7 @@ import (
 )
 
 // FinishRun ends a run's record: interactions that are still open are cancelled, calls without a result get
-// one, and the last event says how the run ended. A run that has ended stays as it is.
+// one, stages without an end too, and the last event says how the run ended. A run that has ended stays as it is.
 func (a *Activities) FinishRun(ctx context.Context, in FinishRunInput) (FinishRunResult, error) {
 	var out FinishRunResult
 	err := a.Store.Write(ctx, func(tx Tx) error {
@@ -27,6 +27,11 @@ func (a *Activities) FinishRun(ctx context.Context, in FinishRunInput) (FinishRu
 		if err != nil {
 			return err
 		}
+		stages, err := a.stagesLeft(ctx, tx, run, in)
+		if err != nil {
+			return err
+		}
+		events = append(events, stages...)
 		if err := tx.DropSecrets(ctx, in.RunID, ""); err != nil {
 			return err
 		}

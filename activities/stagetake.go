@@ -29,6 +29,9 @@ func (a *Activities) TakeStage(ctx context.Context, in TakeStageInput) (TakeStag
 		out = taken.Result
 		return err
 	})
+	if err == nil {
+		a.at(PointStageStored)
+	}
 	return out, err
 }
 
