@@ -42,13 +42,14 @@ type AuditEntry struct {
 
 // AuditDecision is one person's accepted answer.
 type AuditDecision struct {
-	By     interaction.PrincipalID `json:"by"`
-	Action interaction.Action      `json:"action"`
-	Note   string                  `json:"note,omitempty" doc:"What they said for the record or the agent"`
-	Grant  *interaction.Grant      `json:"grant,omitempty" doc:"What the answer left for later calls"`
-	To     []string                `json:"to,omitempty" doc:"To whom it was delegated"`
-	At     time.Time               `json:"at,omitzero"`
-	ID     interaction.ResponseID  `json:"response_id,omitempty"`
+	By       interaction.PrincipalID `json:"by" doc:"Empty where an answer that was sent straight to Temporal named nobody"`
+	SignedBy string                  `json:"signed_by,omitempty" doc:"The key of the bridge that vouches for the name. Without one the run took answers as they came, and the name is what the sender wrote"`
+	Action   interaction.Action      `json:"action"`
+	Note     string                  `json:"note,omitempty" doc:"What they said for the record or the agent"`
+	Grant    *interaction.Grant      `json:"grant,omitempty" doc:"What the answer left for later calls"`
+	To       []string                `json:"to,omitempty" doc:"To whom it was delegated"`
+	At       time.Time               `json:"at,omitzero"`
+	ID       interaction.ResponseID  `json:"response_id,omitempty"`
 }
 
 // AuditList is a page of the audit trail.

@@ -27,7 +27,7 @@ func newAuditEntry(p interaction.Principal, i interaction.Interaction) AuditEntr
 		Action: i.Action, ClosedReason: i.Reason, Decisions: []AuditDecision{}, LinkedTo: q.LinkedTo,
 		AskedAt: q.CreatedAt.UTC(), ClosedAt: i.ClosedAt.UTC()}
 	for _, r := range i.Responses {
-		d := AuditDecision{By: r.Reviewer.ID, Action: r.Action, Note: r.Note, Grant: r.Grant, To: r.To, At: r.RespondedAt, ID: r.ID}
+		d := AuditDecision{By: r.Reviewer.ID, SignedBy: r.SignedBy, Action: r.Action, Note: r.Note, Grant: r.Grant, To: r.To, At: r.RespondedAt, ID: r.ID}
 		if d.Note == "" {
 			d.Note = r.Feedback
 		}
@@ -105,7 +105,7 @@ func csvWriter(w io.Writer, flush func() error) (func(AuditEntry) error, func() 
 func auditRow(e AuditEntry) []string {
 	var by, notes []string
 	for _, d := range e.Decisions {
-		by = append(by, string(d.By)+":"+string(d.Action))
+		by = append(by, d.By.Named()+":"+string(d.Action))
 		if d.Note != "" {
 			notes = append(notes, d.Note)
 		}

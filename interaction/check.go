@@ -80,10 +80,7 @@ func (i Interaction) deciders() string {
 	}
 	names := make([]string, 0, len(ids))
 	for _, id := range ids {
-		if id == "" {
-			id = "someone unnamed"
-		}
-		names = append(names, cut(string(id), MaxTitleBytes))
+		names = append(names, cut(id.Named(), MaxTitleBytes))
 	}
 	if len(names) == 0 {
 		return "nobody on record"

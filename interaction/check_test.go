@@ -92,7 +92,7 @@ func TestWhoDecidedIsNamedAsFarAsKnown(t *testing.T) {
 	t.Parallel()
 	i := approval(nil)
 	mustApply(t, &i, says("", interaction.ActionApprove), t0)
-	wantError(t, i.Check(says("ada", interaction.ActionReject), t0), interaction.CodeAlreadyDecided, "", "approve by someone unnamed at")
+	wantError(t, i.Check(says("ada", interaction.ActionReject), t0), interaction.CodeAlreadyDecided, "", "approve by someone unnamed (straight through Temporal) at")
 	i.Responses = nil // as a projection that was read without them
 	wantError(t, i.Check(says("ada", interaction.ActionReject), t0), interaction.CodeAlreadyDecided, "", "approve by nobody on record at")
 }

@@ -195,6 +195,17 @@ type Response struct {
 	SignedBy  string     `json:"signed_by,omitempty"`
 }
 
+// unnamed stands for one who said no name. A bridge names everybody whose answer it takes, so the answer came past it.
+const unnamed = "someone unnamed (straight through Temporal)"
+
+// Named is the principal's name, for people to read.
+func (p PrincipalID) Named() string {
+	if p == "" {
+		return unnamed
+	}
+	return string(p)
+}
+
 // Limits at the edge, in bytes. A response over them is refused before it reaches Temporal, where a payload
 // over 2 MB would end the run.
 const (

@@ -213,13 +213,8 @@ func buttonsOf(it api.Interaction) (out []button) {
 func decided(it api.Interaction) string {
 	var by []string
 	for _, r := range it.Responses {
-		if name := string(r.Reviewer.ID); r.Action == it.Action || !it.Status.Final() {
-			if name == "" {
-				name = "someone unnamed"
-			}
-			if !slices.Contains(by, name) {
-				by = append(by, name)
-			}
+		if name := r.Reviewer.ID.Named(); (r.Action == it.Action || !it.Status.Final()) && !slices.Contains(by, name) {
+			by = append(by, name)
 		}
 	}
 	switch {

@@ -170,8 +170,8 @@ func ended(e api.AuditEntry) string {
 func deciders(e api.AuditEntry) []string {
 	var names []string
 	for _, d := range e.Decisions {
-		if !slices.Contains(names, string(d.By)) {
-			names = append(names, string(d.By))
+		if name := d.By.Named(); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names

@@ -225,11 +225,7 @@ func choices(q interaction.Request) []interaction.Option {
 }
 
 func answerText(r interaction.Response) string {
-	who := string(r.Reviewer.ID)
-	if who == "" {
-		who = "someone unnamed"
-	}
-	text := fmt.Sprintf("%s by %s", r.Action, who)
+	text := fmt.Sprintf("%s by %s", r.Action, r.Reviewer.ID.Named())
 	if !r.RespondedAt.IsZero() {
 		text += " at " + r.RespondedAt.UTC().Format(time.RFC3339)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"holdpoint/api"
 	"holdpoint/interaction"
 	"holdpoint/internal/app"
 	"holdpoint/internal/app/apptest"
@@ -146,5 +147,40 @@ func TestNoAgentReadsTheBridgesKey(t *testing.T) {
 		if got := resultOf(h, run.RunID, interaction.CallID(string(run.RunID)+call)); got == nil || strings.Contains(got.Content, "PRIVATE KEY") {
 			t.Errorf("call %s was answered %+v", call, got)
 		}
+	}
+}
+
+// TestTheTrailSaysWhoseNameABridgeVouchesFor has three who answer: over the bridge, and straight through Temporal with a name
+// and without one.
+func TestTheTrailSaysWhoseNameABridgeVouchesFor(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root, err := signing.CreateRoot(filepath.Join(dir, "root.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	issue(t, root, filepath.Join(dir, "bridge.key"))
+	h := startEffect(t, apptest.Turns(apptest.Calls("effect", `{"n":1}`, "effect", `{"n":2}`, "effect", `{"n":3}`)), &counter{},
+		withSigning(t, filepath.Join(dir, "bridge.key"), "critical"))
+	run := h.Begin("go")
+	asked := h.Waits(run.RunID, 3)
+	h.Answer(asked[0].ID, by("ada", map[string]any{"action": "approve"}))
+	h.Signal(run.Workflow, interaction.Response{RequestID: asked[1].ID, Action: interaction.ActionApprove, Reviewer: interaction.Principal{ID: "bob"}})
+	h.Signal(run.Workflow, interaction.Response{RequestID: asked[2].ID, Action: interaction.ActionApprove})
+	completes(h, run.RunID)
+	var list struct{ Items []api.AuditEntry }
+	h.Get("/v1/audit?run_id="+string(run.RunID), &list)
+	got := map[interaction.ID]api.AuditDecision{}
+	for _, e := range list.Items {
+		got[e.InteractionID] = e.Decisions[0]
+	}
+	for n, want := range []interaction.PrincipalID{"ada", "bob", ""} {
+		if d := got[asked[n].ID]; d.By != want || (d.SignedBy != "") != (want == "ada") {
+			t.Errorf("%q stands in the trail as %+v", want, d)
+		}
+	}
+	_, csv := h.HTTP("GET", "/v1/audit?format=csv&run_id="+string(run.RunID), nil)
+	if text := string(csv); !strings.Contains(text, "someone unnamed (straight through Temporal):approve") {
+		t.Errorf("the table has:\n%s", text)
 	}
 }

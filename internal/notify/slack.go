@@ -219,7 +219,7 @@ func ended(i interaction.Interaction) string {
 	}
 	var by []string
 	for _, r := range i.Responses {
-		by = append(by, string(r.Reviewer.ID))
+		by = append(by, r.Reviewer.ID.Named())
 	}
 	text := i.Request.Title + ": " + how
 	if len(by) > 0 {
