@@ -1,8 +1,12 @@
 package app_test
 
 import (
+	"cmp"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -33,39 +37,61 @@ func results(h *apptest.Holdpoint, run interaction.RunID) (list []event.StepComp
 
 func TestIdenticalCallsOfATurnShareOneInteraction(t *testing.T) {
 	t.Parallel()
-	for _, action := range []string{"approve", "reject"} {
-		t.Run(action, func(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rules   string
+		answer  map[string]any // nil: its time runs out
+		effects int
+		status  tool.Status
+	}{
+		"approved": {answer: map[string]any{"action": "approve"}, effects: 1, status: tool.StatusSuccess},
+		"rejected": {answer: map[string]any{"action": "reject"}, status: tool.StatusRejected},
+		"edited":   {answer: edited(`{"n":7}`), effects: 1, status: tool.StatusSuccess},
+		"answered": {answer: map[string]any{"action": "answer", "text": "blue"}, status: tool.StatusSuccess},
+		"skipped":  {answer: map[string]any{"action": "skip"}, status: tool.StatusSkipped},
+		"retried":  {answer: map[string]any{"action": "retry", "feedback": "think"}, status: tool.StatusRetry},
+		"expired":  {rules: `{match: effect, decision: ask, timeout: 1s}`, status: tool.StatusExpired},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			done := &counter{}
-			model := apptest.Turns(apptest.Calls("effect", `{"n":1,"ok":true}`, "effect", `{"ok":true, "n":1.0}`, "effect", `{"n":2}`,
+			done, hook := &counter{}, &receiver{attempts: map[string]int{}}
+			at := httptest.NewServer(hook)
+			t.Cleanup(at.Close)
+			model := apptest.Turns(apptest.Calls("effect", `{"n":1,"ok":true}`, "effect", `{"ok":true, "n":1.0}`, "bash", apptest.Bash("true"),
 				"effect", `{"n":1,"ok":true}`))
-			h := apptest.Start(t, withEffect(apptest.Effect{Log: done.log}), apptest.WithModel(model))
+			h := startEffect(t, model, done, apptest.WithRules(`{match: "bash(true)", decision: allow}`, cmp.Or(tc.rules, `{match: effect, decision: ask}`)), withHook(at.URL))
 			run := h.Begin("go")
-			asked := h.Waits(run.RunID, 2)
-			for _, q := range asked {
-				h.Answer(q.ID, map[string]any{"action": action})
+			var asked []interaction.Request
+			h.Eventually("the question", func() bool {
+				asked = eventsOf[interaction.Request](h, run.RunID, event.InteractionRequest)
+				return len(asked) > 0
+			})
+			if tc.answer != nil {
+				h.Answer(asked[0].ID, tc.answer)
 			}
-			h.Ended(run.RunID)
-			want := map[string]int{"approve": 2, "reject": 0}[action]
-			if done.count() != want {
-				t.Errorf("the effect happened %d times, want %d", done.count(), want)
-			}
+			completes(h, run.RunID)
 			told := model.ToolResults()
-			if len(told) != 4 {
-				t.Fatalf("the model got %d results", len(told))
+			if len(told) != 4 || done.count() != tc.effects {
+				t.Fatalf("the effect happened %d times, and the model got %d results", done.count(), len(told))
 			}
-			if told[0].Content != told[1].Content || told[0].Content != told[3].Content {
-				t.Errorf("the same call has different results: %q, %q, %q", told[0].Content, told[1].Content, told[3].Content)
+			if told[0].ToolStatus != string(tc.status) || told[0].Content != told[1].Content || told[0].Content != told[3].Content {
+				t.Errorf("the same call has different results: %+v", told)
 			}
-			whole := asked[0]
-			if !strings.HasSuffix(string(whole.ToolCallID), "-1-1") {
-				whole = asked[1]
+			if asked = eventsOf[interaction.Request](h, run.RunID, event.InteractionRequest); len(asked) != 1 || len(asked[0].SharedCallIDs) != 2 {
+				t.Errorf("asked was %+v", asked)
 			}
-			if len(whole.SharedCallIDs) != 2 {
-				t.Errorf("the interaction names %v as the calls that share it", whole.SharedCallIDs)
+			h.Eventually("the notifier to be told of the end", func() bool { return len(hook.of("interaction.closed", string(asked[0].ID))) > 0 })
+			hook.mu.Lock()
+			defer hook.mu.Unlock()
+			if len(hook.got) != 2 {
+				t.Errorf("the notifier was told %+v", hook.got)
 			}
 		})
 	}
+}
+
+// withHook has a receiver told of every interaction.
+func withHook(at string) apptest.Setup {
+	return withConfig(fmt.Sprintf("---\ntype: notifier\nname: hook\nkind: webhook\nurl: %s\nsecret: whsec_%s\n", at, base64.StdEncoding.EncodeToString(hookKey)))
 }
 
 func TestARejectedCallIsNotAskedAgain(t *testing.T) {

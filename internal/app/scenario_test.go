@@ -99,6 +99,25 @@ func TestABodyThatIsNoDecisionDecidesNothing(t *testing.T) {
 			t.Errorf("%s was answered %q, which does not say %q", m.body, p.Detail, m.told)
 		}
 	}
+	past := len(h.History(run.Workflow, ""))
+	for _, m := range misunderstood { // nor past the bridge
+		body := m.body
+		if rest, object := strings.CutPrefix(body, "{"); object && rest == "}" {
+			body = fmt.Sprintf(`{"request_id":%q}`, asked.ID)
+		} else if object {
+			body = fmt.Sprintf(`{"request_id":%q,%s`, asked.ID, rest)
+		}
+		if err := h.Update(run.Workflow, encoded("json/plain", body)); err == nil {
+			t.Errorf("the update %s was taken", body)
+		}
+		item := fmt.Sprintf(`{"responses":[%s]}`, body)
+		if code, out := h.HTTP("POST", "/v1/interactions/respond", item); code == http.StatusOK && !strings.Contains(string(out), `"problem"`) {
+			t.Errorf("the batch %s was answered %d %s", item, code, out)
+		}
+	}
+	if now := len(h.History(run.Workflow, "")); now != past {
+		t.Errorf("what was refused left %d events of history", now-past)
+	}
 	if code, body := h.HTTP("POST", "/v1/interactions/"+string(asked.ID)+"/respond", `{"action":"approve"}`, "Content-Type", "text/plain"); code != http.StatusUnsupportedMediaType {
 		t.Errorf("text was answered %d %s", code, body)
 	}

@@ -60,6 +60,13 @@ func TestAToolIsUpgradedWhileACallOfItIsParked(t *testing.T) {
 				if !strings.Contains(again.Message, tc.asks) || done.count() > 0 {
 					t.Errorf("asked again with %q after %d effects", again.Message, done.count())
 				}
+				if name == "with a new required argument" { // as it is, nobody can approve it any more
+					h.Answer(again.ID, map[string]any{"action": "approve"})
+					again = following(h, run, first, again.ID)
+					if !strings.Contains(again.Message, tc.asks) || done.count() > 0 {
+						t.Errorf("approved blindly, it is asked again with %q after %d effects", again.Message, done.count())
+					}
+				}
 				h.Answer(again.ID, tc.then)
 			}
 			if end := h.Ended(run.RunID); end.Status != "completed" || done.count() != tc.effect {
