@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"github.com/spf13/cobra"
 
@@ -14,9 +13,10 @@ import (
 )
 
 const auditVerifyLong = `Every run's record is a chain: each event has a hash of the one before it, of its own number, type and time, and of
-what it says. This computes the chains anew, at the bridge for the runs that are named or, with --config, on the database, for all
-of it unless runs are named, and says where one does not hold: an event that was changed, removed, moved, put in, or cut off at the end. What was erased on purpose
-leaves its hash and is no fault.
+what it says. This computes the chains anew and says where one does not hold: an event that was changed, removed, moved,
+put in, or cut off at the end. What was erased on purpose leaves its hash and is no fault. The bridge does it for the runs
+that the token may see, or for those that are named; with --config it is done here, on the database, and the bridge need
+not be trusted.
 
 Who can write the whole database can also write a whole new chain, with its end. That shows only against what Temporal's
 history has: the result of each activity names the event at which the chain then ended.
@@ -54,7 +54,11 @@ func (r *verifier) take(v api.Verified) error {
 
 func (r *verifier) end() error {
 	if !r.asJSON {
-		fmt.Fprintf(r.c.out, "%d records hold, %d do not.\n", r.whole, r.broken)
+		hold := fmt.Sprintf("%d records hold", r.whole)
+		if r.whole == 1 {
+			hold = "1 record holds"
+		}
+		fmt.Fprintf(r.c.out, "%s, %d do not.\n", hold, r.broken)
 	}
 	if r.broken > 0 {
 		return &exit{code: exitError}
@@ -67,11 +71,8 @@ func auditVerifyCommand(c *cli) *cobra.Command {
 	var r remote // its data directory has the database, too, where the configuration names none
 	v := verifier{c: c}
 	cmd := &cobra.Command{
-		Use: "verify {RUN_ID… | --config DIR [RUN_ID…]}", Short: "Compute the records' hash chains anew", Long: auditVerifyLong,
+		Use: "verify [RUN_ID…] [--config DIR]", Short: "Compute the records' hash chains anew", Long: auditVerifyLong,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.Config == "" && len(args) == 0 {
-				return usage("name runs, or the configuration whose database is to be verified whole: --config DIR")
-			}
 			if o.Config == "" {
 				return c.verifyThere(cmd.Context(), &r, args, &v)
 			}
@@ -93,7 +94,7 @@ func auditVerifyCommand(c *cli) *cobra.Command {
 	return cmd
 }
 
-// verifyThere has the bridge verify the records of runs.
+// verifyThere has the bridge verify the records of runs: those that are named, or all that it shows.
 func (c *cli) verifyThere(ctx context.Context, r *remote, refs []string, v *verifier) error {
 	cl, err := c.connect(r)
 	if err != nil {
@@ -104,13 +105,34 @@ func (c *cli) verifyThere(ctx context.Context, r *remote, refs []string, v *veri
 		if err != nil {
 			return err
 		}
-		var out api.Verified
-		if _, err := cl.do(ctx, call{method: http.MethodGet, path: "/v1/runs/" + url.PathEscape(string(run.ID)) + "/verification"}, &out); err != nil {
-			return err
-		}
-		if err := v.take(out); err != nil {
+		if err := cl.verify(ctx, run.ID, v); err != nil {
 			return err
 		}
 	}
+	for q := (runsQuery{limit: pageSize}); len(refs) == 0; {
+		page, err := cl.runs(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, run := range page.Items {
+			if run.Root != "" {
+				continue // its events are in the chain of the run that a person started
+			}
+			if err := cl.verify(ctx, run.ID, v); err != nil {
+				return err
+			}
+		}
+		if q.token = page.NextPageToken; q.token == "" {
+			break
+		}
+	}
 	return v.end()
+}
+
+func (cl *client) verify(ctx context.Context, run interaction.RunID, v *verifier) error {
+	var out api.Verified
+	if _, err := cl.do(ctx, call{method: http.MethodGet, path: runPath(run) + "/verification"}, &out); err != nil {
+		return err
+	}
+	return v.take(out)
 }

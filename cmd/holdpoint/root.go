@@ -55,8 +55,8 @@ var groups = []struct {
 }{
 	{"runs", "Runs:", []string{"run", "runs", "watch", "steps", "control", "message"}},
 	{"people", "What waits for people:", []string{"inbox", "respond", "ask", "approvals"}},
-	{"rules", "Rules and configuration:", []string{"rules", "config", "token", "audit"}},
-	{"serve", "Serving:", []string{"dev", "worker", "api", "codec", "replay"}},
+	{"rules", "Rules and configuration:", []string{"rules", "config", "token", "keys", "audit"}},
+	{"serve", "Serving:", []string{"dev", "worker", "api", "codec", "replay", "doctor", "erase"}},
 }
 
 func group(root *cobra.Command) {
