@@ -12,10 +12,12 @@ PKG       ?= ./...
 PARALLEL  ?= $(shell n=$$(( 2 * $$(nproc 2>/dev/null || echo 2) )); echo $$(( n < 4 ? 4 : n )))
 FUZZTIME  ?= 10m
 CHAOS     ?= 3m
+FIRE      ?= 1000
+SOAK      ?= 30m
 TURNS     ?= 1000
 LIVES     ?= 5000
 
-.PHONY: help build topology holdpoint temporal postgres ferretdb mcp browser screenshots run test lint lint-tools property chaos long bench fuzz install clean
+.PHONY: help build topology holdpoint temporal postgres ferretdb mcp browser screenshots run test lint lint-tools property chaos fire soak long bench fuzz install clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +74,12 @@ property: build ## let LIVES (5000) random runs pass beside the reference model 
 
 chaos: build postgres ## kill workers, bridges, PostgreSQL and Temporal at random for CHAOS (3m), then audit every effect
 	$(GO) test -timeout 30m -count 1 -v -run TestNothingIsLostInChaos ./internal/app -chaos $(CHAOS)
+
+fire: build postgres ## park FIRE (1000) runs, weigh them, approve them, kill everything half-way, then audit every effect
+	$(GO) test -timeout 120m -count 1 -v -run TestExactlyOnceUnderFire ./internal/app -fire $(FIRE)
+
+soak: build postgres ## steady load and restarts for SOAK (30m), then audit every effect, and hold memory and goroutines flat
+	$(GO) test -timeout 120m -count 1 -v -run TestSteadyLoadLeavesNothingBehind ./internal/app -soak $(SOAK)
 
 long: build ## take one run through TURNS (1000) model calls, with answers and messages all the while
 	$(GO) test -timeout 90m -count 1 -v -run TestALongRunLosesNothing ./internal/app -turns $(TURNS)

@@ -55,18 +55,24 @@ type plainGate struct {
 func newPlainGate(b *testing.B, c client.Client) *plainGate {
 	b.Helper()
 	x := &plainGate{client: c, queue: "bare-" + uuid.NewString()}
-	w := worker.New(c, x.queue, worker.Options{})
+	w, err := x.serve()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(w.Stop)
+	return x
+}
+
+// serve starts its worker.
+func (x *plainGate) serve() (worker.Worker, error) {
+	w := worker.New(x.client, x.queue, worker.Options{})
 	w.RegisterWorkflowWithOptions(x.run, workflow.RegisterOptions{Name: "Bare"})
 	w.RegisterActivityWithOptions(func(context.Context, string) (string, error) { return "call", nil }, activity.RegisterOptions{Name: "model"})
 	w.RegisterActivityWithOptions(func(_ context.Context, input string) (string, error) {
 		x.starts.of(input) <- time.Now()
 		return "done", nil
 	}, activity.RegisterOptions{Name: "tool"})
-	if err := w.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(w.Stop)
-	return x
+	return w, w.Start()
 }
 
 func (x *plainGate) run(ctx workflow.Context, input string) error {

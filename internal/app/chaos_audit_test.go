@@ -56,7 +56,7 @@ func (c *chaos) auditRun(t *testing.T, db *store.Store, run interaction.RunID, d
 	if last := len(events) - 1; err != nil || last < 0 || events[last].Type != map[agent.RunStatus]event.Type{agent.RunCompleted: event.RunCompleted, agent.RunAborted: event.RunAbortedByHuman}[r.Status] {
 		t.Errorf("run %s: its record does not end with its end (%v)", run, err)
 	}
-	for _, call := range []string{"1-1", "1-2", "2-1"} {
+	for _, call := range c.calls {
 		id := interaction.CallID(fmt.Sprintf("%s-%s", run, call))
 		c.judge(t, db, id, r, asked, did[id])
 		delete(did, id)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -26,6 +27,7 @@ import (
 // member is one process of a cluster.
 type member struct {
 	cmd    *exec.Cmd
+	stdin  io.Closer // its end tells the process to end in good order
 	exited chan struct{}
 	notes  string // what only it did
 	url    string // of a bridge
@@ -102,7 +104,7 @@ func (c *cluster) start(r role, n int) *member {
 	stderr, err := os.Create(filepath.Join(m.notes, "stderr"))
 	c.must(err)
 	m.cmd.Stderr = stderr
-	_, err = m.cmd.StdinPipe()
+	m.stdin, err = m.cmd.StdinPipe()
 	c.must(err)
 	c.must(m.cmd.Start())
 	go func() {

@@ -29,6 +29,7 @@ const (
 	workerAlone role = "worker" // the worker; the server and the bridge are elsewhere
 	bridgeAlone role = "bridge" // the bridge; the server and the workers are elsewhere
 	toolsAlone  role = "tools"  // a worker for the tools of one task queue
+	bareAlone   role = "bare"   // a worker that knows the bare workflow of the benchmarks alone
 )
 
 // The points at which a process can be killed: those of the activities, and three more.
@@ -75,6 +76,10 @@ func runVictim(spec string) error {
 	if err := json.Unmarshal([]byte(spec), &v); err != nil {
 		return err
 	}
+	go v.weigh()
+	if v.Role == bareAlone {
+		return v.runBare()
+	}
 	o, err := v.options()
 	if err != nil {
 		return err
@@ -87,7 +92,7 @@ func runVictim(spec string) error {
 		start, o.ToolsOnly = app.Worker, true
 	case bridgeAlone:
 		start = app.API
-	case wholeDev:
+	case wholeDev, bareAlone:
 	}
 	a, err := start(context.Background(), o)
 	if err != nil {
