@@ -89,6 +89,8 @@ type CallPlan struct {
 type CallModelResult struct {
 	Final bool       `json:"final,omitempty"` // no tool was called: the run has its answer
 	Calls []CallPlan `json:"calls,omitempty"`
+	// Again counts the replies in a row, this one included, that were no answer and asked for nothing; the model is asked anew.
+	Again int `json:"again,omitempty"`
 	// Stopped ends the run once the calls are carried out.
 	Stopped *Stopped   `json:"stopped,omitempty"`
 	Head    event.Head `json:"head"`

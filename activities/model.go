@@ -33,7 +33,7 @@ func (a *Activities) CallModel(ctx context.Context, in CallModelInput) (CallMode
 	if err != nil {
 		return CallModelResult{}, err
 	}
-	calls, err := a.takeIn(ctx, in, ag, reply)
+	calls, err := a.takeIn(ctx, in, ag, reply.Reply)
 	if err != nil {
 		return CallModelResult{}, err
 	}
@@ -119,41 +119,49 @@ func refresh(ctx context.Context, tx Tx, p *CallPlan, open []interaction.Interac
 	return nil
 }
 
-func (a *Activities) generate(ctx context.Context, in CallModelInput, ag agent.Agent) (llm.Reply, error) {
+// answered is what came of asking a model: its reply, and which tools it was asked without.
+type answered struct {
+	llm.Reply
+	without map[string]string
+}
+
+func (a *Activities) generate(ctx context.Context, in CallModelInput, ag agent.Agent) (out answered, err error) {
 	model, err := a.Definitions.Model(ag.Model)
 	if err != nil {
-		return llm.Reply{}, permanent(CodeUnknownModel, "model %q: %v", ag.Model, err)
+		return out, permanent(CodeUnknownModel, "model %q: %v", ag.Model, err)
 	}
 	steps, err := a.Store.Transcript(ctx, in.SessionID)
 	if err != nil {
-		return llm.Reply{}, fmt.Errorf("transcript of session %s: %w", in.SessionID, err)
+		return out, fmt.Errorf("transcript of session %s: %w", in.SessionID, err)
 	}
 	messages := transcript(steps)
 	for _, t := range in.Texts {
 		messages = append(messages, llm.Message{Role: llm.RoleUser, Content: t.Text})
 	}
+	messages = goOn(messages)
+	tools, without := a.definitionsOf(ag)
 	pieces := a.deltas(ctx, in)
 	observed, ended := a.observer().Calling(ctx, ag.Model)
 	reply, err := model.Generate(observed, llm.Request{System: ag.SystemPrompt, Messages: messages,
-		Tools: a.definitionsOf(ag), Delta: pieces.add})
+		Tools: tools, Delta: pieces.add})
 	pieces.close()
 	ended(reply.Usage, err)
 	if err != nil {
-		return llm.Reply{}, modelError(err)
+		return out, modelError(err)
 	}
 	reply.Message.Role = llm.RoleAssistant
-	return reply, nil
+	return answered{reply, without}, nil
 }
 
-func (a *Activities) definitionsOf(ag agent.Agent) []tool.Definition {
-	var defs []tool.Definition
+func (a *Activities) definitionsOf(ag agent.Agent) (defs []tool.Definition, without map[string]string) {
 	for _, t := range a.agentTools(ag) {
 		defs = append(defs, t.Definition())
 	}
-	for _, t := range a.offered(ag) {
+	tools, without := a.offered(ag)
+	for _, t := range tools {
 		defs = append(defs, t.Definition())
 	}
-	return defs
+	return defs, without
 }
 
 // transcript turns steps into messages. A call that has no result (its run was ended from outside) gets one

@@ -1,27 +1,32 @@
 package activities
 
 import (
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"holdpoint/agent"
+	"holdpoint/event"
+	"holdpoint/interaction"
 	"holdpoint/tool"
 )
 
 // Toolsets is what Definitions may be, too: where one name among an agent's tools stands for several, as that of an
 // MCP server does, mcp__SERVER.
 type Toolsets interface {
-	// Toolset returns the tools that a name stands for now; false when it stands for none but itself.
-	Toolset(name string) ([]tool.Tool, bool)
+	// Toolset returns the tools that a name stands for now; it is not known when it stands for none but itself. The error
+	// says why what the name stands for can't be had now; the tools are then those that it last stood for.
+	Toolset(name string) (tools []tool.Tool, known bool, err error)
 	// Missing says why the tool of a name can't be had now, in a sentence; "" when there is no more to say than that it
 	// does not exist.
 	Missing(name string) string
 }
 
-// offered are the tools that an agent may use now, but for other agents.
-func (a *Activities) offered(ag agent.Agent) []tool.Tool {
+// offered are the tools that an agent may use now, but for other agents, and why others of its tools can't be had, by name.
+func (a *Activities) offered(ag agent.Agent) (out []tool.Tool, without map[string]string) {
 	sets, _ := a.Definitions.(Toolsets)
-	var out []tool.Tool
+	without = map[string]string{}
 	var names []string
 	add := func(t tool.Tool) {
 		if name := t.Definition().Name; !slices.Contains(names, name) {
@@ -31,7 +36,10 @@ func (a *Activities) offered(ag agent.Agent) []tool.Tool {
 	}
 	for _, name := range ag.Tools {
 		if sets != nil {
-			if all, ok := sets.Toolset(name); ok {
+			if all, ok, err := sets.Toolset(name); ok {
+				if err != nil {
+					without[name] = err.Error()
+				}
 				for _, t := range all {
 					add(t)
 				}
@@ -40,9 +48,23 @@ func (a *Activities) offered(ag agent.Agent) []tool.Tool {
 		}
 		if t, ok := a.Definitions.Tool(name); ok {
 			add(t)
+		} else if why := a.missing(ag, name); why != "" {
+			without[name] = why
 		}
 	}
-	return out
+	return out, without
+}
+
+// codeWithout is the code of the event that says of which of its tools a run was without. Each is said once in a run.
+const codeWithout = "tools_unavailable"
+
+func withoutEvents(run interaction.RunID, without map[string]string, now time.Time) (events []event.Event) {
+	for _, name := range slices.Sorted(maps.Keys(without)) {
+		e := event.New(run, event.Error, now, event.ErrorData{Code: codeWithout, Message: clip("The model was asked without the tools of "+name+": "+without[name], 1000)})
+		e.Key = "without-" + fingerprint(name)
+		events = append(events, e)
+	}
+	return events
 }
 
 // mayUse reports whether an agent names a tool, by itself or by its server.

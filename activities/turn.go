@@ -84,7 +84,8 @@ func (a *Activities) takeIn(ctx context.Context, in CallModelInput, ag agent.Age
 
 func (a *Activities) toolNames(ag agent.Agent) []string {
 	var names []string
-	for _, t := range a.offered(ag) {
+	tools, _ := a.offered(ag)
+	for _, t := range tools {
 		names = append(names, t.Definition().Name)
 	}
 	for _, callee := range ag.Agents {
@@ -137,7 +138,7 @@ func based(ctx context.Context, t tool.Tool, c tool.Call) (base, preview string)
 }
 
 // storeTurn writes a turn: the texts that joined, the assistant's step, its calls.
-func (a *Activities) storeTurn(ctx context.Context, tx Tx, in CallModelInput, ag agent.Agent, reply llm.Reply, calls []taken) (CallModelResult, error) {
+func (a *Activities) storeTurn(ctx context.Context, tx Tx, in CallModelInput, ag agent.Agent, reply answered, calls []taken) (CallModelResult, error) {
 	run, _, err := lockRun(ctx, tx, in.RunID)
 	if err != nil {
 		return CallModelResult{}, err
@@ -150,10 +151,11 @@ func (a *Activities) storeTurn(ctx context.Context, tx Tx, in CallModelInput, ag
 	if err := w.texts(); err != nil {
 		return CallModelResult{}, err
 	}
-	if err := w.write(reply, calls); err != nil {
+	w.events = append(w.events, withoutEvents(in.RunID, reply.without, w.now)...)
+	if err := w.write(reply.Reply, calls); err != nil {
 		return CallModelResult{}, err
 	}
-	return w.commit(reply)
+	return w.commit(reply.Reply)
 }
 
 // turnWriter gathers what one turn adds, so that everything goes into one transaction in one order.
@@ -361,6 +363,9 @@ func (w *turnWriter) commit(reply llm.Reply) (CallModelResult, error) {
 		if w.run.Status != agent.RunPaused {
 			w.run.Status = agent.RunAwaitingHuman
 		}
+	}
+	if err := w.conclude(reply, &out); err != nil {
+		return CallModelResult{}, err
 	}
 	if out.Final {
 		w.run.Output = reply.Message.Content

@@ -77,8 +77,10 @@ type Request struct {
 type Reply struct {
 	Message Message
 	Usage   Usage
-	// Truncated reports that the provider cut the answer at its token limit.
+	// Truncated reports that the provider cut the answer at its token limit, or elsewhere.
 	Truncated bool
+	// Paused reports that it is cut because the provider wants to be asked to go on.
+	Paused bool
 }
 
 // Model is one configured language model.

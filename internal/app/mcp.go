@@ -40,7 +40,7 @@ func newServers(cfg *config.Config, s *schemas, log *slog.Logger) (*servers, err
 }
 
 func serverConfig(t config.Tool, s *schemas, log *slog.Logger) mcp.Config {
-	c := mcp.Config{Name: t.Name, URL: t.Server.URL, Headers: http.Header{}, Consent: t.Consent, Risk: string(t.Risk), Timeout: t.Timeout, TaskQueue: t.TaskQueue, Log: log,
+	c := mcp.Config{Name: t.Name, URL: t.Server.URL, Headers: http.Header{}, Consent: t.Consent, Risk: string(t.Risk), Timeout: t.Timeout, StartTimeout: t.Server.StartTimeout, TaskQueue: t.TaskQueue, Log: log,
 		Idempotent: t.Idempotent != nil && *t.Idempotent, Cacheable: t.Cacheable != nil && *t.Cacheable,
 		Usable: func(def tool.Definition) error {
 			_, err := s.schema(def)
@@ -79,7 +79,7 @@ func startServer(s config.Server) (mcp.Process, error) {
 // warm reaches every server, so that one that is broken is in the log before a run needs it. Nobody waits for it.
 func (s *servers) warm() {
 	for _, one := range s.all {
-		go one.Tools()
+		go func() { _, _ = one.Tools() }() // logged
 	}
 }
 
@@ -138,15 +138,16 @@ func (d *definitions) Tool(name string) (tool.Tool, bool) {
 }
 
 // Toolset returns the tools of an MCP server by its name, mcp__SERVER.
-func (d *definitions) Toolset(name string) ([]tool.Tool, bool) {
+func (d *definitions) Toolset(name string) (tools []tool.Tool, known bool, err error) {
 	if s := d.servers.Load(); s != nil {
 		for _, one := range s.all {
 			if one.Name() == name {
-				return one.Tools(), true
+				tools, err = one.Tools()
+				return tools, true, err
 			}
 		}
 	}
-	return nil, false
+	return nil, false, nil
 }
 
 // Missing says why a tool of an MCP server can't be had.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -277,6 +278,28 @@ func TestABrokenServerHoldsNobodyUp(t *testing.T) {
 	log, err := os.ReadFile(filepath.Join(h.Options.Data, "private", "holdpoint.log"))
 	if err != nil || !bytes.Contains(log, []byte("an MCP server can't be used")) {
 		t.Errorf("the log does not say so: %v", err)
+	}
+}
+
+// TestASilentServerHoldsNobodyUp declares a server that starts and never says a word.
+func TestASilentServerHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	model := apptest.Turns(apptest.Calls("mcp__silent__x", `{}`, "bash", apptest.Bash("true")), apptest.Calls("bash", apptest.Bash("true")))
+	h := apptest.Start(t, apptest.WithModel(model), apptest.WithRules(`{match: "bash(true)", decision: allow}`),
+		withServer("type: tool\nname: silent\ncommand: sleep\nargs: [\"600\"]\nstart_timeout: 1s\n", "mcp__silent"))
+	began := time.Now()
+	run := h.Begin("go")
+	completes(h, run.RunID)
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("the run took %s", took)
+	}
+	results := model.ToolResults()
+	if len(results) != 3 || !strings.Contains(results[0].Content, "can't be used now: the MCP server silent can't be reached: it has not answered within 1s") {
+		t.Errorf("the model was told %+v", results)
+	}
+	said := eventsOf[event.ErrorData](h, run.RunID, event.Error)
+	if len(said) != 1 || said[0].Code != "tools_unavailable" || !strings.Contains(said[0].Message, "mcp__silent") {
+		t.Errorf("the record says %+v", said)
 	}
 }
 

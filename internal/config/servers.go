@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -27,6 +28,8 @@ type Server struct {
 	URL string
 	// Headers go with every request to URL, by canonical name.
 	Headers map[string]Secret
+	// StartTimeout is how long a run waits for the server's first answer, 0 for the default.
+	StartTimeout time.Duration
 }
 
 // ServerPrefix begins the names by which agents and rules know the tools of MCP servers: mcp__SERVER__TOOL.
@@ -45,6 +48,7 @@ var serverKeys = []key{
 	{name: "env", shape: shapeSecrets, most: maxServerPairs, beside: "command", doc: "Variables added to the scrubbed environment of the program, such as `{API_TOKEN: \"${API_TOKEN}\"}`. Values are never shown."},
 	{name: "url", shape: shapeURL, doc: "The address of an MCP server that speaks streamable HTTP."},
 	{name: "headers", shape: shapeSecrets, most: maxServerPairs, beside: "url", doc: "Headers for every request to the server, such as `{Authorization: \"Bearer ${TOKEN}\"}`. Values are never shown."},
+	{name: "start_timeout", shape: shapeDuration, limit: time.Minute, defDoc: "10s", doc: "How long a run waits for an MCP server to be started and to answer. Then it goes on without the server's tools, which it has as soon as the server answers."},
 }
 
 // serverName is what a server may be named: its name and a tool's must be told apart in one name, which providers of
@@ -79,7 +83,7 @@ func (s *section) server(name string) *Server {
 		s.reportKey("url", "an MCP server has a command or a url, not both: remove one")
 	}
 	out := &Server{Command: s.text("command"), Args: s.arguments("args"), Env: s.secrets("env", validVariable),
-		URL: s.endpoint("url"), Headers: s.headers()}
+		URL: s.endpoint("url"), Headers: s.headers(), StartTimeout: s.duration("start_timeout")}
 	out.Dir = s.resolvePath("command", ".")
 	if strings.ContainsRune(out.Command, filepath.Separator) {
 		out.Command = s.resolvePath("command", out.Command)

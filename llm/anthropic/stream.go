@@ -113,7 +113,9 @@ func (a *accumulator) reply() (llm.Reply, error) {
 	case sdk.StopReasonEndTurn, sdk.StopReasonStopSequence:
 	case sdk.StopReasonRefusal:
 		refusal = true
-	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded, sdk.StopReasonPauseTurn:
+	case sdk.StopReasonPauseTurn:
+		reply.Truncated, reply.Paused = true, true
+	case sdk.StopReasonMaxTokens, sdk.StopReasonModelContextWindowExceeded:
 		reply.Truncated = true
 	default: // the API may add reasons: what is there may be less than the model meant to say
 		reply.Truncated = true

@@ -90,17 +90,6 @@ func (r remote) unknown() string {
 	return "Whether it took effect is unknown: find out before it is made again."
 }
 
-// live returns a connection to make a call on.
-func (s *Server) live(ctx context.Context) (*connection, error) {
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return nil, s.unreachable(ctx.Err())
-	}
-	return s.connected(ctx)
-}
-
 func sentence(text string) string {
 	if text == "" {
 		return text

@@ -45,8 +45,8 @@ type connection struct {
 }
 
 // connect starts a server, or calls its address, and greets it.
-func (s *Server) connect(ctx context.Context) (*connection, error) {
-	ctx, cancel := context.WithTimeout(ctx, startPatience)
+func (s *Server) connect(ctx context.Context, within time.Duration) (*connection, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	c := &connection{since: time.Now(), ended: make(chan struct{}), heard: make(chan struct{}), asks: &s.asks}
 	transport, err := s.transport(c)
@@ -62,7 +62,7 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 	session, err := client.Connect(ctx, transport, nil)
 	if err != nil {
 		if ctx.Err() != nil {
-			err = fmt.Errorf("it did not answer within %s", startPatience)
+			err = fmt.Errorf("it did not answer within %s", within)
 		}
 		err = c.explained(err, true)
 		return nil, errors.Join(err, c.close())

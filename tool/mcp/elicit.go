@@ -208,7 +208,7 @@ func (s *Server) lease(ctx context.Context, u *underway) (c *connection, done fu
 	connecting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	own, err := s.connect(connecting)
+	own, err := s.connect(connecting, s.cfg.StartTimeout)
 	if err != nil {
 		<-s.own
 		return nil, nil, s.unreachable(err)

@@ -54,6 +54,9 @@ type Config struct {
 	Cacheable  bool
 	// Timeout bounds one call. Defaults to the caller's.
 	Timeout time.Duration
+	// StartTimeout is how long anybody waits for a server to be started and to answer. It may go on starting for longer.
+	// Defaults to DefaultStartTimeout.
+	StartTimeout time.Duration
 	// TaskQueue is where calls are made; "" is with the agents.
 	TaskQueue string
 
@@ -65,13 +68,16 @@ type Config struct {
 
 // How long things may take.
 const (
-	startPatience = 30 * time.Second // from the start to the first answer
+	startPatience = time.Minute      // from the start to the first answer
 	listPatience  = 15 * time.Second // for the list of tools
 	fresh         = 2 * time.Second  // how old a list may be that is taken as the present one
 	waitForTurn   = 5 * time.Second  // for a restart that is put off
 	maxBackOff    = time.Minute
 	young         = 10 * time.Second // a connection that ends earlier makes the next one wait
 )
+
+// DefaultStartTimeout is what a run waits at most for a server that does not answer.
+const DefaultStartTimeout = 10 * time.Second
 
 // Server is an MCP server and its tools. It is safe for concurrent use.
 type Server struct {
@@ -87,6 +93,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	conn     *connection
+	trying   *attempt // to reach it, while there is one
 	failures int
 	notUntil time.Time
 	lastErr  error
@@ -121,18 +128,22 @@ func Defaults(cfg Config) Config {
 	if cfg.Risk == "" {
 		cfg.Risk = "high"
 	}
+	if cfg.StartTimeout <= 0 {
+		cfg.StartTimeout = DefaultStartTimeout
+	}
 	return cfg
 }
 
 // Name is mcp__SERVER, which stands for all tools of the server.
 func (s *Server) Name() string { return Prefix + s.cfg.Name }
 
-// Tools are the server's tools as they are now, in its order. While it can't be reached, they are those that it had.
-func (s *Server) Tools() []tool.Tool {
-	_ = s.refresh(s.ctx) // logged; a call says it again
+// Tools are the server's tools as they are now, in its order. While it can't be reached, they are those that it had, and
+// the error says why.
+func (s *Server) Tools() ([]tool.Tool, error) {
+	err := s.refresh(s.ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.tools
+	return s.tools, err
 }
 
 // Tool is the tool of a name as it is now. The error says that the server has no such tool (ErrNoTool), or why that
@@ -171,26 +182,7 @@ func (s *Server) Close() error {
 	return c.close()
 }
 
-// refresh lists the tools, unless that has just been done.
-func (s *Server) refresh(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startPatience+listPatience)
-	defer cancel()
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return s.unreachable(ctx.Err())
-	}
-	var err error
-	for range 2 { // a server that died unnoticed is noticed by the first, and started by the second
-		if err = s.listNow(ctx); err == nil || ctx.Err() != nil {
-			break
-		}
-	}
-	return err
-}
-
-// listNow is one attempt at refresh. The caller has the turn.
+// listNow connects if need be, and lists the tools unless that has just been done. The caller has the turn.
 func (s *Server) listNow(ctx context.Context) error {
 	c, err := s.connected(ctx)
 	if err != nil {
@@ -246,7 +238,7 @@ func (s *Server) connected(ctx context.Context) (*connection, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	c, err := s.connect(ctx)
+	c, err := s.connect(ctx, startPatience)
 	if err != nil {
 		s.failed(err)
 		return nil, s.unreachable(err)

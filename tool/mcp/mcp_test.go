@@ -81,7 +81,7 @@ func TestAServerThatCanNotBeUsed(t *testing.T) {
 			if err == nil || errors.Is(err, mcp.ErrNoTool) || !strings.Contains(err.Error(), "the MCP server bad can't be reached") || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("it is said: %v", err)
 			}
-			if len(s.Tools()) != 0 || time.Since(began) > 20*time.Second {
+			if s.names() != "" || time.Since(began) > 20*time.Second {
 				t.Errorf("%v after %s", s.names(), time.Since(began))
 			}
 			if !strings.Contains(s.log.String(), "can't be used") {
@@ -192,7 +192,7 @@ func TestTheServerDiesWithItsClient(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.Tools()
+		s.names()
 	}()
 	eventually(t, "the program to start", func() bool { return strings.HasSuffix(content(t, filepath.Join(dir, "child")), "\n") })
 	if err := s.Close(); err != nil {

@@ -226,7 +226,8 @@ func (s *server) started() int {
 // names are the names of the tools now.
 func (s *server) names() string {
 	var out []string
-	for _, t := range s.Tools() {
+	tools, _ := s.Tools()
+	for _, t := range tools {
 		out = append(out, t.Definition().Name)
 	}
 	return strings.Join(out, " ")
