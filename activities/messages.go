@@ -14,6 +14,7 @@ const (
 	StartRunName     = "StartRun"
 	CallModelName    = "CallModel"
 	RunToolName      = "RunTool"
+	RunQuickName     = "RunQuick" // as a local activity only
 	ResolveCallName  = "ResolveCall"
 	FinishRunName    = "FinishRun"
 	RecordName       = "Record"
@@ -83,6 +84,8 @@ type CallPlan struct {
 	Interaction *interaction.Request `json:"interaction,omitempty"`
 	TaskQueue   string               `json:"task_queue,omitempty"`
 	Timeout     time.Duration        `json:"timeout,omitempty"`
+	// Quick says of a call with NextRun that it may run in the middle of a workflow task.
+	Quick bool `json:"quick,omitempty"`
 }
 
 // CallModelResult is one turn. It is the same for every attempt once the turn is stored.
@@ -120,6 +123,12 @@ type RunToolResult struct {
 	// Child is the run of another agent that has the call's result; ResolveAgent stores it.
 	Child *ChildRun  `json:"child,omitempty"`
 	Head  event.Head `json:"head"`
+}
+
+// RunQuickResult is the same of an attempt in a workflow task. Left says that the call did not come to an end in it.
+type RunQuickResult struct {
+	RunToolResult
+	Left bool `json:"left,omitempty"`
 }
 
 // ResolveCallInput records an answer that runs no tool.

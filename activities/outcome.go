@@ -22,6 +22,9 @@ const storePatience = 10 * time.Minute
 func (x *execution) store(ctx context.Context, out tool.Outcome) (RunToolResult, error) {
 	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), storePatience)
 	defer cancel()
+	if x.quick { // nothing is lost with what it has read
+		lasting = ctx
+	}
 	x.gate = x.a.outputGateOf(x.run, x.ag, x.impl.Definition(), x.args)
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 5*time.Second) {
 		var res *RunToolResult

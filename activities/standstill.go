@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -188,7 +189,10 @@ func heldEvent(run interaction.RunID, h agent.HeldCall, now time.Time) event.Eve
 func (x *execution) ready(ctx context.Context) error {
 	for {
 		if err := x.prepare(ctx); err != nil || !paused(x.run, x.in.CallID) {
-			return err
+			return errors.Join(err, x.slow())
+		}
+		if x.quick {
+			return errLeft
 		}
 		tick := time.NewTicker(lookEvery)
 		for waiting := true; waiting; {

@@ -22,7 +22,12 @@ import (
 func (a *Activities) RunTool(ctx context.Context, in RunToolInput) (RunToolResult, error) {
 	stop := heartbeat(ctx)
 	defer stop()
-	x := &execution{a: a, in: in, claim: uuid.NewString()}
+	return (&execution{a: a, in: in, claim: uuid.NewString()}).carry(ctx)
+}
+
+// carry takes the call as far as this attempt gets.
+func (x *execution) carry(ctx context.Context) (RunToolResult, error) {
+	a := x.a
 	if err := x.ready(ctx); err != nil {
 		return RunToolResult{}, err
 	}
@@ -35,8 +40,8 @@ func (a *Activities) RunTool(ctx context.Context, in RunToolInput) (RunToolResul
 	if err != nil {
 		return RunToolResult{}, err
 	}
-	x.a.answered(x.asked.Request, x.in.Approval)
-	x.a.answered(x.told.Request, x.in.Answer)
+	a.answered(x.asked.Request, x.in.Approval)
+	a.answered(x.told.Request, x.in.Answer)
 	if x.granted {
 		told := a.tellRuns(ctx, x.run.UserID)
 		defer told()
@@ -50,6 +55,9 @@ func (a *Activities) RunTool(ctx context.Context, in RunToolInput) (RunToolResul
 		return RunToolResult{Child: child}, nil
 	}
 	outcome := x.runOnce(ctx)
+	if x.quick && ctx.Err() != nil {
+		return RunToolResult{}, errLeft // whatever it says of itself, it was stopped by its limit here and not by a person
+	}
 	a.at(PointEffectDone)
 	res, err := x.store(ctx, outcome)
 	if err == nil {
@@ -70,6 +78,7 @@ type execution struct {
 	a     *Activities
 	in    RunToolInput
 	claim string // ours alone, so that a commit whose answer was lost is recognised
+	quick bool   // in the middle of a workflow task
 
 	// Found out by prepare, outside the transaction.
 	ag      agent.Agent
@@ -349,7 +358,7 @@ func (x *execution) execute(ctx context.Context) (out tool.Outcome) {
 	defer clock.End()
 	x.still = &standstill{x: x, limit: clock}
 	x.running = runCtx
-	if x.a.Inquire != nil {
+	if x.a.Inquire != nil && !x.quick {
 		call.Ask = x.inquire
 	}
 	call.Stoppable = x.still.stoppable

@@ -273,7 +273,7 @@ func (w *turnWriter) call(step interaction.StepID, index int, c taken, d permiss
 	case c.invalid != "":
 		closed = &tool.Result{Status: tool.StatusError, Content: c.invalid}
 	case d.Effect == permission.Allow:
-		plan.Next = NextRun
+		plan.Next, plan.Quick = NextRun, quick(c.def)
 	case !w.ag.EnableHITL:
 		closed = &tool.Result{Status: tool.StatusRejected, Content: "This call needs a person's approval (" + d.Reason +
 			"), and this agent runs without people. It was not run."}

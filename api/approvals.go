@@ -163,7 +163,7 @@ func (s *Server) launchApproval(ctx context.Context, r agent.Run) (agent.Run, er
 	defer cancel()
 	_, err = s.cfg.Temporal.ExecuteWorkflow(limited, client.StartWorkflowOptions{ID: r.WorkflowID, TaskQueue: s.cfg.TaskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL, WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		WorkflowExecutionErrorWhenAlreadyStarted: true, Memo: map[string]any{MemoRun: r.ID, memoDigest: askDigest(r)}},
+		WorkflowExecutionErrorWhenAlreadyStarted: true, EnableEagerStart: true, Memo: map[string]any{MemoRun: r.ID, memoDigest: askDigest(r)}},
 		workflows.ApprovalName, workflows.RunInput{RunID: r.ID, SessionID: r.SessionID, Agent: r.Agent, UserID: r.UserID, Requester: r.Requester, Trust: s.cfg.Trust,
 			Input: string(input), Metadata: r.Metadata})
 	var there *serviceerror.WorkflowExecutionAlreadyStarted

@@ -223,6 +223,7 @@ func (s *Server) launchOnce(ctx context.Context, r agent.Run) error {
 		WorkflowIDConflictPolicy:                 enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		EnableEagerStart:                         true, // where a worker of this process has a free slot
 		Memo:                                     map[string]any{MemoRun: r.ID, memoDigest: startDigest(r)},
 	}, s.workflowOf(r.Agent), workflows.RunInput{RunID: r.ID, SessionID: r.SessionID, Agent: r.Agent,
 		UserID: r.UserID, Requester: r.Requester, Input: r.Input, Metadata: r.Metadata, Trust: s.cfg.Trust})

@@ -47,6 +47,10 @@ type Definition struct {
 	// Idempotent tools may run again after a crash, with the same Call.Key. All others are never run twice
 	// without a person's word.
 	Idempotent bool `json:"idempotent,omitempty"`
+	// Quick tools only read, ask nobody while they run, and end well within half a second, but for rare calls. A call of one that
+	// nobody is asked about may run in the middle of a workflow task, which costs a run less; what does not end in time is stopped
+	// and runs once more, as any other. Only an idempotent tool without a server or a task queue of its own is taken at its word.
+	Quick bool `json:"quick,omitempty"`
 	// Cacheable tools' successes are kept for the session: the same arguments again get the kept result, once the
 	// call is allowed.
 	Cacheable bool `json:"cacheable,omitempty"`

@@ -9,15 +9,15 @@ import (
 	"holdpoint/interaction"
 )
 
-// parallelTools bounds how many calls of one run are carried out at once: each command that schedules one carries
+// ParallelTools bounds how many calls of one run are carried out at once: each command that schedules one carries
 // what people answered, and commands of one task above 4 MB would never be accepted. Gates are not bounded.
-const parallelTools = 16
+const ParallelTools = 16
 
 // carryOut takes a turn's calls to their ends, side by side.
 func (r *agentRun) carryOut(ctx workflow.Context, plans []activities.CallPlan) error {
 	var failed error
 	left := 0
-	slots := workflow.NewSemaphore(ctx, parallelTools)
+	slots := workflow.NewSemaphore(ctx, ParallelTools)
 	var calls []*call
 	for _, p := range plans {
 		if p.Next == activities.NextDone || p.Next == activities.NextShared {
@@ -63,6 +63,7 @@ type call struct {
 func (c *call) carry(ctx workflow.Context) error {
 	for {
 		if c.gate != nil {
+			c.plan.Quick = false
 			out, err := c.run.wait(ctx, c.gate)
 			if err != nil || out == nil || out.Action == interaction.ActionTerminate {
 				return nil // the run stops; FinishRun closes the call
@@ -74,6 +75,9 @@ func (c *call) carry(ctx workflow.Context) error {
 				return c.resolve(ctx, *out)
 			}
 			c.gate = nil
+		}
+		if !c.run.recorded() || c.run.recording || c.run.st.Paused {
+			c.plan.Quick = false // it may wait here, or somebody's word has just let it go on
 		}
 		if err := c.run.written(ctx); err != nil {
 			return nil // the run stops; FinishRun closes the call
@@ -127,8 +131,11 @@ func (c *call) runs(out *interaction.Outcome) bool {
 
 // tool runs the call. The result says what must be asked or which agent must run before it can go on, if anything.
 func (c *call) tool(ctx workflow.Context) (activities.RunToolResult, error) {
-	if err := c.slots.Acquire(ctx, 1); err != nil {
-		return activities.RunToolResult{}, err
+	if !c.slots.TryAcquire(ctx, 1) {
+		c.plan.Quick = false
+		if err := c.slots.Acquire(ctx, 1); err != nil {
+			return activities.RunToolResult{}, err
+		}
 	}
 	defer c.slots.Release(1)
 	r := c.run
@@ -140,8 +147,14 @@ func (c *call) tool(ctx workflow.Context) (activities.RunToolResult, error) {
 	if c.ran {
 		plan.TaskQueue = ""
 	}
-	res, err := r.runTool(ctx, plan, activities.RunToolInput{RunID: r.in.RunID, CallID: c.plan.CallID,
-		AgentDigest: r.st.AgentDigest, Approval: c.approval, Answer: c.answer, Released: c.released})
+	in := activities.RunToolInput{RunID: r.in.RunID, CallID: c.plan.CallID,
+		AgentDigest: r.st.AgentDigest, Approval: c.approval, Answer: c.answer, Released: c.released}
+	if r.mayRunQuick(ctx, plan) {
+		if res, ok := r.runQuick(ctx, plan, in); ok {
+			return res, nil
+		}
+	}
+	res, err := r.runTool(ctx, plan, in)
 	if err == nil {
 		r.carriedOut(c.approval, c.answer, c.released)
 	}

@@ -121,7 +121,7 @@ func (a *audit) call(ctx context.Context, tx *store.Tx, id interaction.CallID) e
 	if err != nil {
 		return err
 	}
-	if len(bodies) > 1 && rec.Call.Name != "safe" && asked.Request.Kind != interaction.KindOutcomeUnknown {
+	if len(bodies) > 1 && rec.Call.Name != "safe" && rec.Call.Name != "glance" && asked.Request.Kind != interaction.KindOutcomeUnknown {
 		a.t.Errorf("call %s did its work %d times, and nobody said so", id, len(bodies))
 	}
 	a.allowed(rec, executed, asked)

@@ -32,10 +32,11 @@ const (
 	bareAlone   role = "bare"   // a worker that knows the bare workflow of the benchmarks alone
 )
 
-// The points at which a process can be killed: those of the activities, and three more.
+// The points at which a process can be killed: those of the activities, and four more.
 const (
 	pointEffectBegun    activities.Point = "effect_begun"    // the effect has happened, the tool has not returned
 	pointSafeBegun      activities.Point = "safe_begun"      // the same, of the idempotent tool
+	pointGlanceBegun    activities.Point = "glance_begun"    // the same, of the quick tool, which runs in a workflow task
 	pointResultReported activities.Point = "result_reported" // Temporal has the result, the model is asked again
 )
 
@@ -114,6 +115,8 @@ func (v victim) options() (app.Options, error) {
 		return app.Options{}, err
 	}
 	s := &stops{victim: v, left: v.Points}
+	glance := s.effect(true, pointGlanceBegun)
+	glance.Quick = true
 	consent := tool.ConsentAlways
 	if v.Unasked {
 		consent = tool.ConsentNever
@@ -124,6 +127,7 @@ func (v victim) options() (app.Options, error) {
 		Tools: []tool.Tool{
 			named{Effect: s.effect(false, pointEffectBegun), name: "effect", consent: consent},
 			named{Effect: s.effect(true, pointSafeBegun), name: "safe", consent: consent},
+			named{Effect: glance, name: "glance", consent: tool.ConsentNever},
 		}}, nil
 }
 

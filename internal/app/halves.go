@@ -45,7 +45,9 @@ func (a *App) startWorker() error {
 	if err != nil {
 		return err
 	}
+	atOnce := workflows.ParallelTools // so that calls which were answered together begin, and mostly end, together
 	w := worker.New(a.client, a.o.TaskQueue, worker.Options{
+		MaxEagerActivityReservationsPerWorkflowTask: &atOnce,
 		DeploymentOptions:                deployment,
 		MaxHeartbeatThrottleInterval:     throttle,
 		DefaultHeartbeatThrottleInterval: throttle,
@@ -89,7 +91,7 @@ func register(w worker.Worker, acts *activities.Activities, keeper *activities.K
 	w.RegisterWorkflowWithOptions(workflows.Notify, workflow.RegisterOptions{Name: workflows.NotifyName})
 	w.RegisterWorkflowWithOptions(workflows.Keep, workflow.RegisterOptions{Name: workflows.KeepName})
 	for name, fn := range map[string]any{activities.StartRunName: acts.StartRun, activities.CallModelName: acts.CallModel,
-		activities.ResolveCallName: acts.ResolveCall, activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record,
+		activities.RunQuickName: acts.RunQuick, activities.ResolveCallName: acts.ResolveCall, activities.FinishRunName: acts.FinishRun, activities.RecordName: acts.Record,
 		activities.RecheckName: acts.Recheck, activities.ResolveAgentName: acts.ResolveAgent,
 		activities.AwaitAgentName: acts.AwaitAgent, activities.TakeStageName: acts.TakeStage,
 		activities.EndBranchName: acts.EndBranch, activities.EndStageName: acts.EndStage,

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.temporal.io/api/enums/v1"
@@ -19,6 +21,7 @@ import (
 
 	"holdpoint/internal/app/apptest"
 	"holdpoint/llm"
+	"holdpoint/tool"
 	"holdpoint/workflows"
 )
 
@@ -35,7 +38,8 @@ var shapes = []struct {
 	drive func(t *testing.T, h *apptest.Holdpoint, run apptest.RunView)
 	// events beyond those of a run without tools, workflow tasks left out; model calls are 3 each.
 	events  int
-	actions int // beyond those of a run without tools
+	actions int                              // beyond those of a run without tools
+	quick   func(context.Context, tool.Call) // makes the effect a quick tool's, which does this
 }{
 	{name: "allowed", rules: []string{`{match: "effect", decision: allow}`}, turns: one(), events: 6, actions: 2},
 	{name: "approved", turns: one(), drive: answerAll("approve"), events: 6 + 2, actions: 2 + 1},
@@ -57,6 +61,14 @@ var shapes = []struct {
 	{name: "answered_by_a_person", turns: one(), drive: answerText, events: 6 + 2, actions: 2 + 1},
 	{name: "quorum", rules: []string{`{match: effect, decision: ask, quorum: 2}`}, turns: one(), drive: twoVotes, events: 6 + 4, actions: 2 + 2},
 	{name: "steered", turns: one(), drive: steer, events: 6 + 4, actions: 2 + 2},
+	{name: "quick", rules: []string{`{match: "effect", decision: allow}`}, turns: one(), quick: func(context.Context, tool.Call) {},
+		events: 3 + 2 + 1, actions: 1 + 1},
+	{name: "five_quick", rules: []string{`{match: "effect", decision: allow}`}, turns: parallel(5), quick: func(context.Context, tool.Call) {},
+		events: 3 + 2 + 5, actions: 1 + 1},
+	{name: "quick_cut_off", rules: []string{`{match: "effect", decision: allow}`}, turns: one(), quick: slowAtFirst(),
+		events: 3 + 2 + 1 + 3, actions: 1 + 1 + 1},
+	{name: "quick_beside_a_gate", rules: []string{`{match: "effect(n:0)", decision: ask}`, `{match: "effect(n:1)", decision: allow}`}, turns: parallel(2),
+		quick: func(context.Context, tool.Call) {}, drive: answerAll("approve"), events: 3 + 3 + 3 + 2, actions: 1 + 1 + 1 + 1},
 	{name: "malformed_signal", turns: one(), drive: malformed, events: 6 + 2 + 4, actions: 2 + 1 + 2},
 }
 
@@ -150,7 +162,8 @@ func TestHistoriesStaySmallAndReplay(t *testing.T) {
 	for _, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			h := startEffect(t, apptest.Turns(s.turns...), &counter{}, apptest.WithRules(rulesOr(s.rules)...))
+			effect := apptest.Effect{Quick: s.quick != nil, Idempotent: s.quick != nil, Hold: s.quick}
+			h := apptest.Start(t, apptest.WithModel(apptest.Turns(s.turns...)), withEffect(effect), apptest.WithRules(rulesOr(s.rules)...))
 			run := h.Begin("go")
 			if s.drive != nil {
 				s.drive(t, h, run)
@@ -190,11 +203,23 @@ func lasting(events []*history.HistoryEvent) int {
 	return n
 }
 
-// actions counts what Temporal Cloud would bill.
+// slowAtFirst is a quick tool that does not end in time when it runs for the first time.
+func slowAtFirst() func(context.Context, tool.Call) {
+	var once sync.Once
+	return func(ctx context.Context, _ tool.Call) { once.Do(func() { <-ctx.Done() }) }
+}
+
+// actions counts what Temporal Cloud would bill. All local activities of one workflow task are one action.
 func actions(events []*history.HistoryEvent) int {
 	n := 0
+	tasks := map[int64]bool{}
 	for _, e := range events {
 		switch e.GetEventType() {
+		case enums.EVENT_TYPE_MARKER_RECORDED:
+			if m := e.GetMarkerRecordedEventAttributes(); m.GetMarkerName() == "LocalActivity" && !tasks[m.GetWorkflowTaskCompletedEventId()] {
+				tasks[m.GetWorkflowTaskCompletedEventId()] = true
+				n++
+			}
 		case enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enums.EVENT_TYPE_TIMER_STARTED,
 			enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
 			n++

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,8 +40,15 @@ type Options struct {
 	LogLevel string
 	// UI serves Temporal's web UI on a port of its own.
 	UI bool
-	// DynamicConfig has server settings by key; values are JSON.
+	// DynamicConfig has server settings by key; values are JSON. They go before Settings.
 	DynamicConfig map[string]string
+}
+
+// Settings are the server's own settings that every server has here, and that one for production should have: an activity goes
+// with the answer to the workflow task that scheduled it to the worker that completed that task. Without it each activity
+// makes one more trip through the server before it begins.
+func Settings() map[string]string {
+	return map[string]string{"system.enableActivityEagerExecution": "true"}
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -57,6 +65,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.LogLevel == "" {
 		o.LogLevel = "warn"
 	}
+	settings := Settings()
+	maps.Copy(settings, o.DynamicConfig)
+	o.DynamicConfig = settings
 	for _, path := range []*string{&o.DBFile, &o.LogFile} {
 		if *path == "" {
 			continue

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"gopkg.in/yaml.v3"
 
 	"holdpoint/internal/devserver"
 )
@@ -279,4 +280,29 @@ func script(t *testing.T, dir, body string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// What the servers have that this package starts, those have too that deploy/ describes.
+func TestDeployedServersHaveTheSameSettings(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "temporal", "dynamicconfig.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var deployed map[string][]struct{ Value any }
+	if err := yaml.Unmarshal(text, &deployed); err != nil {
+		t.Fatal(err)
+	}
+	topology, err := os.ReadFile(filepath.Join("..", "..", "deploy", "topology"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range devserver.Settings() {
+		if got := deployed[key]; len(got) != 1 || fmt.Sprint(got[0].Value) != want {
+			t.Errorf("deploy/temporal/dynamicconfig.yaml has %v for %s, want %s", got, key, want)
+		}
+		if !strings.Contains(string(topology), "--dynamic-config-value "+key+"="+want) {
+			t.Errorf("deploy/topology does not set %s", key)
+		}
+	}
 }

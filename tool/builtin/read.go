@@ -58,6 +58,7 @@ func (fileRead) Definition() tool.Definition {
 		Consent:    tool.ConsentOutside,
 		Risk:       "low",
 		Idempotent: true,
+		Quick:      true,
 		Timeout:    fileTimeout,
 	}
 }

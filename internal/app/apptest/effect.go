@@ -11,13 +11,14 @@ import (
 // Gate lets it, if set.
 type Effect struct {
 	Idempotent bool
+	Quick      bool
 	Log        func(c tool.Call)
 	Hold       func(ctx context.Context, c tool.Call)
 }
 
 // Definition implements tool.Tool.
 func (e Effect) Definition() tool.Definition {
-	return tool.Definition{Name: "effect", Description: "has an effect", Resource: tool.ResourceArgs, Risk: "high", Idempotent: e.Idempotent,
+	return tool.Definition{Name: "effect", Description: "has an effect", Resource: tool.ResourceArgs, Risk: "high", Idempotent: e.Idempotent, Quick: e.Quick,
 		Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"},"ok":{"type":"boolean"},"tags":{"type":"array"}}}`)}
 }
 
