@@ -5,64 +5,113 @@ import (
 	"slices"
 	"strings"
 
+	"holdpoint/agent"
 	"holdpoint/interaction"
 	"holdpoint/internal/config"
 	"holdpoint/permission"
 )
 
-// unreached says why what an agent asks may wait for ever with nobody told of it: no reviewer is named, no notifier tells
-// anybody, and no timeout ends it. "" is that each question reaches somebody, or ends.
-func (d *definitions) unreached(agent string) string {
+// involved are an agent, or a workflow of agents, and all that it may have work, each once: the agents that it may call, those
+// of its stages, and theirs.
+func (d *definitions) involved(name string) (out []agent.Agent) {
+	seen := map[string]bool{}
+	for left := []string{name}; len(left) > 0; left = left[1:] {
+		a, found := d.Agent(left[0])
+		if seen[left[0]] || !found {
+			continue
+		}
+		seen[left[0]] = true
+		out = append(out, a)
+		left = append(left, a.Agents...)
+		if a.Flow != nil {
+			for _, s := range a.Flow.Stages {
+				left = append(left, s.Runs()) // "" of a gate is nobody
+			}
+		}
+	}
+	return out
+}
+
+// unreached says why what an agent asks, or one that works for it, may wait for ever with nobody told of it: no reviewer is
+// named, no notifier tells anybody, and no timeout ends it. "" is that each question reaches somebody, or ends.
+func (d *definitions) unreached(name string) string {
 	if slices.ContainsFunc(d.cfg.Notifiers, func(n config.Notifier) bool { return n.Kind != config.NotifierCallback }) {
 		return ""
 	}
-	a, found := d.Agent(agent)
-	if !found {
-		return ""
+	for _, a := range d.involved(name) {
+		why := d.unreachedRules(a, a.Name == name)
+		if a.Flow != nil {
+			why = unreachedGates(a)
+		}
+		if why != "" {
+			return why + " reaches nobody by itself and has no deadline: somebody must look into the inbox, or configure a notifier, reviewers or a timeout"
+		}
 	}
+	return ""
+}
+
+func (d *definitions) unreachedRules(a agent.Agent, itself bool) string {
 	rules, _ := d.Policy(a.Policy)
-	const advice = ": somebody must look into the inbox, or configure a notifier, reviewers or a timeout"
 	everything := false
 	for _, r := range rules {
 		if r.Effect != permission.Ask {
 			continue
 		}
 		if len(r.Approval.Reviewers) == 0 && r.Approval.Timeout == 0 {
-			return fmt.Sprintf("what rule %q of policy %q asks reaches nobody by itself and has no deadline%s", r.Pattern, a.Policy, advice)
+			return fmt.Sprintf("what rule %q of policy %q asks", r.Pattern, a.Policy)
 		}
 		everything = everything || r.Pattern == "*"
 	}
-	if !everything {
-		return "what no rule of the agent's policy names is asked, reaches nobody by itself and has no deadline" + advice
+	switch {
+	case everything:
+		return ""
+	case itself:
+		return "what no rule of the agent's policy names is asked, and"
+	default:
+		return fmt.Sprintf("what no rule of the policy of agent %q names is asked, and", a.Name)
+	}
+}
+
+func unreachedGates(a agent.Agent) string {
+	for _, s := range a.Flow.Stages {
+		if s.Gate != nil && len(s.Gate.Approval.Reviewers) == 0 && s.Gate.Approval.Timeout == 0 {
+			return fmt.Sprintf("what the gate %q of workflow %q asks", s.Name, a.Name)
+		}
 	}
 	return ""
 }
 
-// unmet says which rules and gates of an agent, or of a workflow of agents, can never get the approvals that they need for a
-// user: the user is among those who are asked, may not approve, and too few are left.
-func (d *definitions) unmet(agent string, user interaction.PrincipalID) (why []string) {
-	a, found := d.Agent(agent)
-	if !found || user == "" {
+// unmet says which rules and gates of an agent, or of a workflow of agents, and of all that work for it, can never get the
+// approvals that they need for a user: the user is among those who are asked, may not approve, and too few are left.
+func (d *definitions) unmet(name string, user interaction.PrincipalID) (why []string) {
+	if user == "" {
 		return nil
 	}
 	say := func(what string, need permission.Approval) {
-		if left := approversBut(need, user); left >= 0 && left < max(need.Quorum, 1) {
-			why = append(why, fmt.Sprintf("%s needs %d approvals by others than %s, and only %d of those whom it names may give one: name more",
-				what, max(need.Quorum, 1), interaction.Visible(string(user)), left))
+		left := approversBut(need, user)
+		if left < 0 || left >= max(need.Quorum, 1) {
+			return
+		}
+		text := fmt.Sprintf("%s needs %d approvals by others than %s, and only %d of those whom it names may give one: name more",
+			what, max(need.Quorum, 1), interaction.Visible(string(user)), left)
+		if !slices.Contains(why, text) { // agents may share a policy
+			why = append(why, text)
 		}
 	}
-	if a.Flow != nil {
-		for _, s := range a.Flow.Stages {
-			if s.Gate != nil {
-				say(fmt.Sprintf("the gate %q of workflow %q", s.Name, agent), s.Gate.Approval)
+	for _, a := range d.involved(name) {
+		if a.Flow != nil {
+			for _, s := range a.Flow.Stages {
+				if s.Gate != nil {
+					say(fmt.Sprintf("the gate %q of workflow %q", s.Name, a.Name), s.Gate.Approval)
+				}
 			}
+			continue
 		}
-		return why
-	}
-	rules, _ := d.Policy(a.Policy)
-	for _, r := range slices.Concat(rules, d.Results(a.Policy)) {
-		if r.Effect == permission.Ask {
-			say(fmt.Sprintf("rule %q of policy %q", r.Pattern, a.Policy), r.Approval)
+		rules, _ := d.Policy(a.Policy)
+		for _, r := range slices.Concat(rules, d.Results(a.Policy)) {
+			if r.Effect == permission.Ask {
+				say(fmt.Sprintf("rule %q of policy %q", r.Pattern, a.Policy), r.Approval)
+			}
 		}
 	}
 	return why
