@@ -15,13 +15,15 @@ that comes by another way, such as Temporal's own tools, is refused, or taken up
 (signing_key and unsigned_answers of type: bridge; docs/signatures.md).
 
 The root key certifies signing keys. It is needed only to make them: keep it away from the bridge. Runs trust the root, so
-a signing key is changed while they wait.`
+a signing key is changed while they wait.
+
+"keys usage" and "keys reseal" are about the keys of HOLDPOINT_ENCRYPTION_KEYS, under which the store is sealed (docs/security.md).`
 
 func keysCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Make and change the keys that answers are signed with", Long: keysLong, Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "keys", Short: "Make and change the keys that answers are signed with; see and change those that the store is sealed under", Long: keysLong, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(keysMakeCommand(c, "create", "Make a signing key, and the root key where there is none yet", app.CreateSigningKey),
-		keysMakeCommand(c, "rotate", "Make another signing key in place of the bridge's", app.RotateSigningKey), keysShowCommand(c))
+		keysMakeCommand(c, "rotate", "Make another signing key in place of the bridge's", app.RotateSigningKey), keysShowCommand(c), keysUsageCommand(c), keysResealCommand(c))
 	return cmd
 }
 

@@ -16,6 +16,7 @@ import (
 var beside = map[string]string{
 	"dev": "runs the bridge", "api": "runs the bridge", "worker": "runs beside Temporal", "codec": "serves the Temporal UI",
 	"config check": "reads files", "config show": "reads files", "config schema": "prints", "version": "prints", "replay": "reads histories",
+	"keys usage": "works on the database", "keys reseal": "works on the database",
 	"keys create": "writes a file", "keys rotate": "writes a file", "keys show": "reads a file",
 	"token hash": "prints",
 	"rules test": "reads files", "rules import": "reads files",

@@ -204,7 +204,7 @@ func (a *App) prepare(ctx context.Context, part string) error {
 	if err != nil {
 		return err
 	}
-	if a.store, err = store.Open(ctx, where); err != nil {
+	if a.store, err = store.Open(ctx, a.sealing(where, cfg)); err != nil {
 		return err
 	}
 	a.closing(a.store.Close)

@@ -51,3 +51,11 @@ func writeDevInfo(data string, info DevInfo) error {
 	}
 	return os.Rename(path+".new", path)
 }
+
+// orDev names the configuration of the holdpoint dev that runs on the data directory, or ran there, where none is named.
+func (o Options) orDev() Options {
+	if info, err := ReadDevInfo(o.Data); o.Config == "" && err == nil {
+		o.Config = info.Config
+	}
+	return o
+}

@@ -25,10 +25,7 @@ type ErasedData struct {
 // Erase erases on the database that a configuration names, and tells of each session and user. It stops at the first that
 // can't be erased; what was told of is erased.
 func Erase(ctx context.Context, o Options, what Erasure, tell func(ErasedData) error) (err error) {
-	if info, err := ReadDevInfo(o.Data); o.Config == "" && err == nil {
-		o.Config = info.Config // where holdpoint dev runs, or ran
-	}
-	s, closing, err := openStore(ctx, o)
+	s, closing, err := openStore(ctx, o.orDev())
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,23 @@ func chooseStore(cfg *config.Config, o Options, dev bool) (store.Config, error) 
 	}
 }
 
+// sealing adds to a database's configuration the keys that open what is sealed there, and whether what is written is.
+func (a *App) sealing(c store.Config, cfg *config.Config) store.Config {
+	switch cfg.Encryption() {
+	case config.EncryptionOff:
+	case config.EncryptionOn:
+		c.Sealing = store.SealOn
+	case config.EncryptionRequired:
+		c.Sealing = store.SealRequired
+	default: // nothing else is read; the safe one
+		c.Sealing = store.SealRequired
+	}
+	if a.keys != nil { // a nil ring in the interface would not be nil
+		c.Keys = a.keys
+	}
+	return c
+}
+
 // activityStore gives the activities their view of the store.
 type activityStore struct{ *store.Store }
 

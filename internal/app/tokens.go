@@ -104,7 +104,10 @@ func openStore(ctx context.Context, o Options) (*store.Store, func() error, erro
 	if err := os.MkdirAll(filepath.Join(a.o.Data, privateDir), 0o700); err != nil {
 		return nil, nil, fmt.Errorf("the data directory can't be made: %w: choose another with --data", err)
 	}
-	s, err := store.Open(ctx, where)
+	if err := a.openKeys(ctx); err != nil {
+		return nil, nil, err
+	}
+	s, err := store.Open(ctx, a.sealing(where, cfg))
 	if err != nil {
 		return nil, nil, err
 	}

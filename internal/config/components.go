@@ -98,10 +98,12 @@ var permissionStoreKeys = component("Where saved rules are kept.", storeKeys(Sto
 
 var sessionStoreKeys = component("Where sessions, runs and their records are kept. One process has one database, so it and the permission store name the same.", keptFor(storeKeys()))
 
-// keptFor adds how long things are kept.
+// keptFor adds how long things are kept, and how.
 func keptFor(o object) object {
 	o.keys = append(o.keys, key{name: "keep_for", shape: shapeDuration, limit: 100 * 365 * 24 * time.Hour, defDoc: "for ever",
-		doc: "How long a session is kept after its last run has ended, at least an hour; then what was said and done in it is erased (docs/operations.md)."})
+		doc: "How long a session is kept after its last run has ended, at least an hour; then what was said and done in it is erased (docs/operations.md)."},
+		key{name: "encryption", shape: shapeChoice, choices: []string{saidOff, string(EncryptionOn), string(EncryptionRequired)}, defDoc: "`off`",
+			doc: "`on` seals what people, models and tools said, under the keys of `HOLDPOINT_ENCRYPTION_KEYS`, and reads what is in clear from before; `required` refuses to (docs/security.md)."})
 	return o
 }
 

@@ -96,8 +96,19 @@ type Store struct {
 	Database string
 	// KeepFor is how long sessions are kept after their last run has ended, 0 for ever; of session stores only.
 	KeepFor time.Duration
-	Pos     Pos
+	// Encryption says whether what is kept is sealed; of session stores only.
+	Encryption Encryption
+	Pos        Pos
 }
+
+// Encryption is how a store keeps what people, models and tools said.
+type Encryption string
+
+const (
+	EncryptionOff      Encryption = ""         // in clear
+	EncryptionOn       Encryption = "on"       // sealed; what is in clear from before is read
+	EncryptionRequired Encryption = "required" // sealed; nothing else is read
+)
 
 // Policy is a named list of rules, in the order of writing (which decides nothing).
 type Policy struct {
@@ -183,6 +194,14 @@ func (c *Config) KeepFor() time.Duration {
 		}
 	}
 	return 0
+}
+
+// Encryption is how what was said is kept. Session stores say the same.
+func (c *Config) Encryption() Encryption {
+	if len(c.SessionStores) == 0 {
+		return EncryptionOff
+	}
+	return c.SessionStores[0].Encryption
 }
 
 // SessionStore returns the session store of that name.

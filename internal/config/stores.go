@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// saidOff is what a configuration says for EncryptionOff, if anything.
+const saidOff = "off"
+
 func readPermissionStore(s *section, name string) {
 	s.l.config.PermissionStores = append(s.l.config.PermissionStores, s.store(name))
 }
@@ -17,6 +20,15 @@ func readSessionStore(s *section, name string) {
 	}
 	if old := s.l.config.KeepFor(); old != 0 && st.KeepFor != 0 && old != st.KeepFor {
 		s.reportKey("keep_for", "another session store says %s, and they are one database: say the same", old)
+	}
+	if said := s.choice("encryption"); said != saidOff {
+		st.Encryption = Encryption(said)
+	}
+	for _, other := range s.l.config.SessionStores {
+		if other.Encryption != st.Encryption {
+			s.reportKey("encryption", "another session store says another, and they are one database: say the same")
+			break
+		}
 	}
 	s.l.config.SessionStores = append(s.l.config.SessionStores, st)
 }

@@ -1,5 +1,5 @@
 // Package seal encrypts what others keep for us: AES-256-GCM under keys that have names, so that a key can be changed while
-// what older ones have sealed stays readable. Codec does so for all that Temporal stores.
+// what older ones have sealed stays readable. Codec does so for all that Temporal stores; the store is handed a Ring.
 //
 // Start at Load, which finds the keys, and Ring.
 package seal
@@ -163,6 +163,12 @@ func (r *Ring) add(id string, key []byte) error {
 
 // Active is the id of the key that seals.
 func (r *Ring) Active() string { return r.active }
+
+// Has reports whether there is a key of that id.
+func (r *Ring) Has(id string) bool {
+	_, ok := r.keys[id]
+	return ok
+}
 
 // Seal encrypts plain under the active key, bound to where it belongs: only Open with the same place opens it.
 func (r *Ring) Seal(plain []byte, place string) (id string, sealed []byte) {

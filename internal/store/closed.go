@@ -91,7 +91,7 @@ const fileBatch = 200
 // closed since another version 17 opened it.
 func (s *Store) fileClosed(ctx context.Context) error {
 	for after := ""; ; {
-		list, err := all(ctx, s.read(), scanInteraction, `SELECT created_at, id, body FROM interactions AS i
+		list, err := all(ctx, s.read(), itemOfInteraction(s.read()), `SELECT created_at, id, body FROM interactions AS i
 			WHERE status IN (?, ?, ?) AND id > ? AND NOT EXISTS (SELECT 1 FROM closed_names AS n WHERE n.kind = ? AND n.name = ''
 				AND n.created_at = i.created_at AND n.interaction_id = i.id) ORDER BY id LIMIT ?`,
 			interaction.StatusAnswered, interaction.StatusExpired, interaction.StatusCancelled, after, nameAny, fileBatch)
@@ -168,7 +168,7 @@ func (s *Store) Closed(ctx context.Context, f ClosedFilter) ([]interaction.Inter
 		w.add("(n.created_at, n.interaction_id) < (?, ?)", p.at.Number, p.at.ID)
 	}
 	// A page goes on after what it was sorted by, and not after what the question says now.
-	rows, err := all(ctx, s.read(), scanInteraction, `SELECT n.created_at, i.id, i.body FROM closed_names AS n
+	rows, err := all(ctx, s.read(), itemOfInteraction(s.read()), `SELECT n.created_at, i.id, i.body FROM closed_names AS n
 		JOIN interactions AS i ON i.id = n.interaction_id`+w.clause()+` ORDER BY n.created_at DESC, n.interaction_id DESC LIMIT ?`,
 		append(w.args, p.size+1)...)
 	if err != nil {

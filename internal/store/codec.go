@@ -20,7 +20,7 @@ const rawPrefix = "base64:"
 // encodeRaw returns text that decodeRaw turns back into exactly b, whatever b is. PostgreSQL takes neither NUL nor
 // text that is not UTF-8, so such bytes are written in base64.
 func encodeRaw(b []byte) string {
-	if utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 && !bytes.HasPrefix(b, []byte(rawPrefix)) {
+	if utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 && !bytes.HasPrefix(b, []byte(rawPrefix)) && !bytes.HasPrefix(b, []byte(sealedPrefix)) {
 		return string(b)
 	}
 	return rawPrefix + base64.StdEncoding.EncodeToString(b)
@@ -34,16 +34,33 @@ func decodeRaw(s string) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(coded)
 }
 
-// bounded is encodeRaw with the limit on size.
-func bounded(what string, b []byte) (string, error) {
+// encodeBytes returns the form in which bytes are written to a cell: encodeRaw's, sealed, with the limit on size.
+func (q queries) encodeBytes(c cell, b []byte) (string, error) {
 	if len(b) > MaxValueBytes {
-		return "", tooLarge(what, len(b))
+		return "", tooLarge(c.what, len(b))
 	}
-	return encodeRaw(b), nil
+	return q.vault.put(c, encodeRaw(b)), nil
 }
 
-// encode returns the JSON form of a record.
-func encode(what string, v any) (string, error) {
+func (q queries) decodeBytes(c cell, text string) ([]byte, error) {
+	text, err := q.vault.open(c, text)
+	if err != nil {
+		return nil, err
+	}
+	return decodeRaw(text)
+}
+
+// encode returns the form in which a record is written to a cell: its JSON, sealed.
+func (q queries) encode(c cell, v any) (string, error) {
+	text, err := toJSON(c.what, v)
+	if err != nil {
+		return "", err
+	}
+	return q.vault.put(c, text), nil
+}
+
+// toJSON returns the JSON form of a record.
+func toJSON(what string, v any) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -57,7 +74,15 @@ func encode(what string, v any) (string, error) {
 	return b.String(), nil
 }
 
-func decode[T any](body string) (v T, err error) {
+// decode reads a record back from its cell.
+func decode[T any](q queries, c cell, body string) (v T, err error) {
+	if body, err = q.vault.open(c, body); err != nil {
+		return v, err
+	}
+	return fromJSON[T](body)
+}
+
+func fromJSON[T any](body string) (v T, err error) {
 	if err := json.Unmarshal([]byte(body), &v); err != nil {
 		return v, fmt.Errorf("the stored JSON can't be read: %w", err)
 	}
@@ -197,11 +222,13 @@ func micros(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
 }
 
-// bodyOf is the row scanner for a query that selects a body.
-func bodyOf[T any](rows *sql.Rows) (v T, err error) {
-	var body string
-	if err := rows.Scan(&body); err != nil {
-		return v, err
+// bodyOf is the row scanner for a query that selects an id and the body that is bound to it.
+func bodyOf[T any](q queries, c sealedColumn) func(*sql.Rows) (T, error) {
+	return func(rows *sql.Rows) (v T, err error) {
+		var id, body string
+		if err := rows.Scan(&id, &body); err != nil {
+			return v, err
+		}
+		return decode[T](q, c.of(id), body)
 	}
-	return decode[T](body)
 }

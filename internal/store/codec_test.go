@@ -8,7 +8,7 @@ import (
 )
 
 func FuzzRawTextComesBack(f *testing.F) {
-	for _, s := range []string{"", "{}", "{ \"a\": 1 }", "\x00", "\xff", "base64:", "base64:!", "base64:eA==", "\u2028<&>"} {
+	for _, s := range []string{"", "{}", "{ \"a\": 1 }", "\x00", "\xff", "base64:", "base64:!", "base64:eA==", "sealed:k1:eA==", "\u2028<&>"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -66,7 +66,7 @@ func TestUnreadableRowsAreErrors(t *testing.T) {
 		"answer":      `{"call":{"answer":{"data":{}}}}`,
 		"answer deep": `{"call":{"answer":{"responses":[{"args":true}]}}}`,
 	} {
-		if _, err := decodeRecord(body); err == nil {
+		if _, err := (queries{}).decodeRecord("1", body); err == nil {
 			t.Errorf("%s: %s was read as a call", name, body)
 		}
 	}
@@ -76,7 +76,7 @@ func TestUnreadableRowsAreErrors(t *testing.T) {
 		"part":     `{"request":{"interactions":[{"tool_args":1}]}}`,
 		"response": `{"responses":[{"args":1}]}`,
 	} {
-		if _, err := decodeInteraction(body); err == nil {
+		if _, err := (queries{}).decodeInteraction("1", body); err == nil {
 			t.Errorf("%s: %s was read as an interaction", name, body)
 		}
 	}

@@ -35,17 +35,24 @@ type dialect struct {
 	fate       string
 	// version is a query whose text differs, on the same connection, once another connection has committed.
 	version string
+	// beforeColon is an expression for the part of a text before its first colon, %[1]s.
+	beforeColon string
+	// settle is a statement that takes what was overwritten out of the database's files. "" where that is the operator's.
+	settle string
 }
 
 // sqliteDialect needs no row locks: BEGIN IMMEDIATE (which the data source name asks for) admits one writer.
 var sqliteDialect = &dialect{
 	goose:      goose.DialectSQLite3,
-	migrations: []*goose.Migration{closedNames("", "WITHOUT ROWID")},
+	migrations: []*goose.Migration{closedNames("", "WITHOUT ROWID"), sealingTable("")},
 	write:      &sql.TxOptions{},
 	snapshot:   &sql.TxOptions{ReadOnly: true},
 	busy:       sqliteBusy,
 	lost:       func(error) bool { return false },
 	version:    "PRAGMA data_version",
+
+	beforeColon: "substr(%[1]s, 1, instr(%[1]s, ':') - 1)",
+	settle:      "PRAGMA wal_checkpoint(TRUNCATE)",
 }
 
 func sqliteBusy(err error) bool {

@@ -51,6 +51,12 @@
 // Text comes back as JSON carries it: bytes that are not UTF-8 are replaced. Nothing is interpreted or escaped: the
 // text of models, tools and people is hostile, and whoever shows it must treat it so.
 //
+// # What is sealed
+//
+// With Config.Sealing, what people, models and tools said is sealed where a record becomes a column (codec.go), value by
+// value, bound to its row; sealed.go lists the columns. Values in clear, and under several keys, stand side by side, and
+// Reseal brings them under the newest. A value that can't be opened is an error, never an empty one.
+//
 // # Dialects
 //
 // All SQL is written once, with ? for a parameter, for SQLite and PostgreSQL alike. What differs stands in dialect.go

@@ -63,12 +63,12 @@ func (s *Store) EraseSession(ctx context.Context, id interaction.SessionID, now 
 
 // sessionRuns are the runs that people started in a session and those below them, held until the transaction ends.
 func (tx *Tx) sessionRuns(ctx context.Context, id interaction.SessionID) ([]agent.Run, error) {
-	return all(ctx, tx.queries, bodyOf[agent.Run], `SELECT body FROM runs WHERE root_id = '' AND session_id = ? OR root_id <> '' AND root_id IN
+	return all(ctx, tx.queries, bodyOf[agent.Run](tx.queries, runBody), `SELECT id, body FROM runs WHERE root_id = '' AND session_id = ? OR root_id <> '' AND root_id IN
 		(SELECT id FROM runs WHERE root_id = '' AND session_id = ?) ORDER BY started_at, id`+tx.d.forUpdate, column(id), column(id))
 }
 
 func (tx *Tx) eraseRun(ctx context.Context, r agent.Run, now time.Time) error {
-	asked, err := all(ctx, tx.queries, bodyOf[interaction.Interaction], `SELECT body FROM interactions WHERE run_id = ?`, r.ID)
+	asked, err := all(ctx, tx.queries, bodyOf[interaction.Interaction](tx.queries, interactionBody), `SELECT id, body FROM interactions WHERE run_id = ?`, r.ID)
 	if err != nil {
 		return err
 	}
@@ -151,15 +151,16 @@ func (s *Store) SessionsEndedBefore(ctx context.Context, at time.Time, limit int
 		session interaction.SessionID
 		run     agent.Run
 	}
-	rows, err := all(ctx, s.read(), func(rows *sql.Rows) (l last, err error) {
-		var session, body string
-		if err := rows.Scan(&session, &body); err != nil {
+	q := s.read()
+	rows, err := all(ctx, q, func(rows *sql.Rows) (l last, err error) {
+		var id, session, body string
+		if err := rows.Scan(&id, &session, &body); err != nil {
 			return l, err
 		}
 		l.session = interaction.SessionID(session)
-		l.run, err = decode[agent.Run](body)
+		l.run, err = decode[agent.Run](q, runBody.of(id), body)
 		return l, err
-	}, `SELECT r.session_id, r.body FROM runs AS r WHERE r.root_id = '' AND r.user_id <> ? AND r.started_at < ? AND NOT EXISTS
+	}, `SELECT r.id, r.session_id, r.body FROM runs AS r WHERE r.root_id = '' AND r.user_id <> ? AND r.started_at < ? AND NOT EXISTS
 		(SELECT 1 FROM runs AS n WHERE n.session_id = r.session_id AND n.root_id = '' AND (n.started_at, n.id) > (r.started_at, r.id))
 		ORDER BY r.started_at, r.id LIMIT ?`, column(ErasedUser), at.UnixMicro(), limit)
 	var out []interaction.SessionID

@@ -72,7 +72,7 @@ func spoken(t *testing.T, s *store.Store, session interaction.SessionID, user in
 }
 
 func TestAnErasedSessionKeepsNothingThatWasSaid(t *testing.T) {
-	onShared(t, func(t *testing.T, d shared) {
+	onSealedToo(t, func(t *testing.T, d shared) {
 		s := open(t, d.cfg)
 		now := time.Now()
 		spoken(t, s, "s1", "ann", now, false)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -130,24 +131,25 @@ func prepareEvent(run interaction.RunID, e event.Event) (event.Event, error) {
 }
 
 func (q queries) insertEvent(ctx context.Context, stream interaction.RunID, origin string, e event.Event) error {
-	payload, err := bounded("payload", e.Payload)
+	payload, err := q.encodeBytes(eventPayload.of(stream, e.Number), e.Payload)
 	if err != nil {
 		return err
 	}
 	return q.insert(ctx, `INSERT INTO events (run_id, origin, number, type, happened_at, event_key, salt, payload, payload_hash, hash)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		stream, origin, e.Number, string(e.Type), e.Time.UnixMicro(), sql.NullString{String: streamKey(origin, e.Key), Valid: e.Key != ""},
-		hex.EncodeToString(e.Salt), payload, e.Inner, e.Hash)
+		q.vault.put(eventSalt.of(stream, e.Number), hex.EncodeToString(e.Salt)), payload, e.Inner, e.Hash)
 }
 
 // scanEvent reads an event back, Inner included, so that event.Verify also takes one whose payload was erased.
-func scanEvent(rows *sql.Rows) (e event.Event, err error) {
+func (q queries) scanEvent(rows *sql.Rows) (e event.Event, err error) {
 	var at int64
 	var key, salt, payload sql.NullString
 	var origin string
 	if err := rows.Scan(&e.RunID, &origin, &e.Number, &e.Type, &at, &key, &salt, &payload, &e.Inner, &e.Hash); err != nil {
 		return e, err
 	}
+	stream := e.RunID
 	e.Time, e.Key = time.UnixMicro(at).UTC(), strings.TrimPrefix(key.String, streamKey(origin, ""))
 	if origin != "" {
 		e.RunID = interaction.RunID(origin)
@@ -155,25 +157,42 @@ func scanEvent(rows *sql.Rows) (e event.Event, err error) {
 	if !payload.Valid {
 		return e, nil
 	}
-	if e.Salt, err = hex.DecodeString(salt.String); err != nil {
-		return e, fmt.Errorf("%w: event %d has no readable salt: %w", ErrTampered, e.Number, err)
+	if e.Salt, err = q.openSalt(eventSalt.of(stream, e.Number), salt.String); err != nil {
+		return e, unreadable(e, "salt", err)
 	}
-	if e.Payload, err = decodeRaw(payload.String); err != nil {
-		return e, fmt.Errorf("%w: event %d has no readable payload: %w", ErrTampered, e.Number, err)
+	if e.Payload, err = q.decodeBytes(eventPayload.of(stream, e.Number), payload.String); err != nil {
+		return e, unreadable(e, "payload", err)
 	}
 	return e, nil
+}
+
+func (q queries) openSalt(c cell, text string) ([]byte, error) {
+	text, err := q.vault.open(c, text)
+	if err != nil {
+		return nil, err
+	}
+	return hex.DecodeString(text)
+}
+
+// unreadable is the error of an event that was not read back as it was written. Where the key is missing nothing is wrong
+// with the event.
+func unreadable(e event.Event, what string, err error) error {
+	if errors.Is(err, ErrNoKey) {
+		return fmt.Errorf("event %d has no readable %s here: %w", e.Number, what, err)
+	}
+	return fmt.Errorf("%w: event %d has no readable %s: %w", ErrTampered, e.Number, what, err)
 }
 
 const eventColumns = `run_id, origin, number, type, happened_at, event_key, salt, payload, payload_hash, hash`
 
 func (q queries) events(ctx context.Context, run interaction.RunID, after int64, limit int) ([]event.Event, error) {
-	return all(ctx, q, scanEvent, `SELECT `+eventColumns+`
+	return all(ctx, q, q.scanEvent, `SELECT `+eventColumns+`
 		FROM events WHERE run_id = ? AND number > ? ORDER BY number LIMIT ?`, run, after, limit)
 }
 
 // ownEvents are those of a called run in the stream of its root.
 func (q queries) ownEvents(ctx context.Context, run interaction.RunID, after int64, limit int) ([]event.Event, error) {
-	return all(ctx, q, scanEvent, `SELECT `+eventColumns+`
+	return all(ctx, q, q.scanEvent, `SELECT `+eventColumns+`
 		FROM events WHERE origin = ? AND number > ? ORDER BY number LIMIT ?`, run, after, limit)
 }
 

@@ -264,25 +264,28 @@ func TestTamperingShows(t *testing.T) {
 		"removed and renumbered":   {`DELETE FROM events WHERE number = 3`, `UPDATE events SET number = 3 WHERE number = 4`, `UPDATE events SET number = 4 WHERE number = 5`},
 		"swapped":                  {`UPDATE events SET number = 9 WHERE number = 3`, `UPDATE events SET number = 3 WHERE number = 4`, `UPDATE events SET number = 4 WHERE number = 9`},
 		"head moved":               {`UPDATE runs SET head_hash = 'ab'`},
+		"another's ciphertext":     {`UPDATE events SET payload = (SELECT payload FROM events WHERE number = 2), salt = (SELECT salt FROM events WHERE number = 2) WHERE number = 3`},
 		"all gone":                 {`DELETE FROM events`},
 		"erased, then type change": {`UPDATE events SET salt = NULL, payload = NULL, type = 'run_paused' WHERE number = 3`},
 		"erased, then hash change": {`UPDATE events SET salt = NULL, payload = NULL, payload_hash = 'ab' WHERE number = 3`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := t.TempDir() + "/x.db"
-			s := openFile(t, path)
-			fiveEvents(t, s)
-			raw(t, path, statements...)
-			if err := s.VerifyRun(t.Context(), "r1"); !errors.Is(err, store.ErrTampered) {
-				t.Errorf("got %v, want ErrTampered", err)
-			}
-		})
+		for kind, cfg := range map[string]store.Config{"clear": {}, "sealed": sealed(store.Config{}, firstKey)} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				t.Parallel()
+				cfg.DSN = t.TempDir() + "/x.db"
+				s := open(t, cfg)
+				fiveEvents(t, s)
+				raw(t, cfg.DSN, statements...)
+				if err := s.VerifyRun(t.Context(), "r1"); !errors.Is(err, store.ErrTampered) {
+					t.Errorf("got %v, want ErrTampered", err)
+				}
+			})
+		}
 	}
 }
 
 func TestAPayloadCanBeErased(t *testing.T) {
-	onShared(t, func(t *testing.T, d shared) {
+	onSealedToo(t, func(t *testing.T, d shared) {
 		s := open(t, d.cfg)
 		fiveEvents(t, s)
 		d.raw(t, `UPDATE events SET salt = NULL, payload = NULL WHERE number = 3`)

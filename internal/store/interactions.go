@@ -22,7 +22,7 @@ func (tx *Tx) saveInteraction(ctx context.Context, i interaction.Interaction) er
 	stored := i
 	stored.Request = packRequest(r)
 	stored.Responses = packEach(i.Responses, packResponse)
-	body, err := encode("interaction", stored)
+	body, err := tx.encode(interactionBody.of(r.ID), stored)
 	if err != nil {
 		return err
 	}
@@ -54,31 +54,36 @@ func (q queries) interaction(ctx context.Context, id interaction.ID, lock string
 	var body string
 	found, err = q.one(ctx, `SELECT body FROM interactions WHERE id = ?`+lock, []any{id}, &body)
 	if found {
-		i, err = decodeInteraction(body)
+		i, err = q.decodeInteraction(id, body)
 	}
 	return i, found && err == nil, in(err, "read interaction %s", id)
 }
 
-func decodeInteraction(body string) (interaction.Interaction, error) {
-	i, err := decode[interaction.Interaction](body)
+func (q queries) decodeInteraction(id interaction.ID, body string) (interaction.Interaction, error) {
+	i, err := decode[interaction.Interaction](q, interactionBody.of(id), body)
 	if err == nil {
-		err = unpackRequest(&i.Request)
-	}
-	if err == nil {
-		err = unpackEach(i.Responses, unpackResponse)
+		err = unpackInteraction(&i)
 	}
 	return i, err
+}
+
+func unpackInteraction(i *interaction.Interaction) error {
+	if err := unpackRequest(&i.Request); err != nil {
+		return err
+	}
+	return unpackEach(i.Responses, unpackResponse)
 }
 
 // OpenInteractions returns a run's interactions that are not final, oldest first.
 func (tx *Tx) OpenInteractions(ctx context.Context, run interaction.RunID) ([]interaction.Interaction, error) {
 	open, err := all(ctx, tx.queries, func(rows *sql.Rows) (i interaction.Interaction, err error) {
+		var id interaction.ID
 		var body string
-		if err := rows.Scan(&body); err != nil {
+		if err := rows.Scan(&id, &body); err != nil {
 			return i, err
 		}
-		return decodeInteraction(body)
-	}, `SELECT body FROM interactions WHERE run_id = ? AND status NOT IN (?, ?, ?) ORDER BY created_at, id`,
+		return tx.decodeInteraction(id, body)
+	}, `SELECT id, body FROM interactions WHERE run_id = ? AND status NOT IN (?, ?, ?) ORDER BY created_at, id`,
 		run, interaction.StatusAnswered, interaction.StatusExpired, interaction.StatusCancelled)
 	return open, in(err, "read the open interactions of run %s", run)
 }
@@ -117,7 +122,7 @@ func (s *Store) Interactions(ctx context.Context, f InteractionFilter) ([]intera
 	if p.started {
 		w.add("(created_at, id) < (?, ?)", p.at.Number, p.at.ID)
 	}
-	rows, err := all(ctx, s.read(), scanInteraction,
+	rows, err := all(ctx, s.read(), itemOfInteraction(s.read()),
 		`SELECT created_at, id, body FROM interactions`+w.clause()+` ORDER BY created_at DESC, id DESC LIMIT ?`,
 		append(w.args, p.size+1)...)
 	if err != nil {
@@ -127,15 +132,14 @@ func (s *Store) Interactions(ctx context.Context, f InteractionFilter) ([]intera
 	return list, next, nil
 }
 
-func scanInteraction(rows *sql.Rows) (it item[interaction.Interaction], err error) {
-	it, err = scanItem[interaction.Interaction](rows)
-	if err == nil {
-		err = unpackRequest(&it.value.Request)
+func itemOfInteraction(q queries) func(*sql.Rows) (item[interaction.Interaction], error) {
+	scan := itemOf[interaction.Interaction](q, interactionBody)
+	return func(rows *sql.Rows) (it item[interaction.Interaction], err error) {
+		if it, err = scan(rows); err == nil {
+			err = unpackInteraction(&it.value)
+		}
+		return it, err
 	}
-	if err == nil {
-		err = unpackEach(it.value.Responses, unpackResponse)
-	}
-	return it, err
 }
 
 // MarkSubmitted notes an answer that was accepted and is yet to be carried out: it joins the interaction's

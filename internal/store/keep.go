@@ -19,7 +19,7 @@ func (s *Store) OpenRuns(ctx context.Context, pageToken string) ([]agent.Run, st
 	if p.started {
 		w.add("(started_at, id) < (?, ?)", p.at.Number, p.at.ID)
 	}
-	rows, err := all(ctx, s.read(), scanItem[agent.Run],
+	rows, err := all(ctx, s.read(), itemOf[agent.Run](s.read(), runBody),
 		`SELECT started_at, id, body FROM runs`+w.clause()+` ORDER BY started_at DESC, id DESC LIMIT ?`, append(w.args, p.size+1)...)
 	if err != nil {
 		return nil, "", in(err, "list open runs")
@@ -38,7 +38,7 @@ func (s *Store) NewerRun(ctx context.Context, r agent.Run) (bool, error) {
 
 // StrayInteractions returns at most limit open interactions whose runs have ended, the oldest first.
 func (s *Store) StrayInteractions(ctx context.Context, limit int) ([]interaction.Interaction, error) {
-	list, err := all(ctx, s.read(), bodyOf[interaction.Interaction], `SELECT i.body FROM interactions AS i JOIN runs AS r ON r.id = i.run_id
+	list, err := all(ctx, s.read(), bodyOf[interaction.Interaction](s.read(), interactionBody), `SELECT i.id, i.body FROM interactions AS i JOIN runs AS r ON r.id = i.run_id
 		WHERE i.status IN (?, ?) AND r.status IN (?, ?, ?) ORDER BY i.created_at, i.id LIMIT ?`,
 		column(interaction.StatusPending), column(interaction.StatusHeld), column(agent.RunCompleted), column(agent.RunFailed), column(agent.RunAborted), limit)
 	return list, in(err, "list open interactions of runs that ended")

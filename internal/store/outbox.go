@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"holdpoint/agent"
@@ -13,7 +12,7 @@ func (tx *Tx) Enqueue(ctx context.Context, n agent.Notice, at time.Time) error {
 	if err := checkID("notice_id", n.ID); err != nil {
 		return in(err, "enqueue a notice")
 	}
-	body, err := encode("notice", n)
+	body, err := tx.encode(noticeBody.of(n.ID), n)
 	if err == nil {
 		_, err = tx.exec(ctx, `INSERT INTO outbox (id, next_at, body) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`, n.ID, at.UnixMicro(), body)
 	}
@@ -22,7 +21,7 @@ func (tx *Tx) Enqueue(ctx context.Context, n agent.Notice, at time.Time) error {
 
 // DelayNotice puts a notice off. One that is gone is no error.
 func (tx *Tx) DelayNotice(ctx context.Context, n agent.Notice, at time.Time) error {
-	body, err := encode("notice", n)
+	body, err := tx.encode(noticeBody.of(n.ID), n)
 	if err == nil {
 		_, err = tx.exec(ctx, `UPDATE outbox SET next_at = ?, body = ? WHERE id = ?`, at.UnixMicro(), body, n.ID)
 	}
@@ -38,7 +37,7 @@ func (tx *Tx) DropNotice(ctx context.Context, id string) error {
 // DueNotices returns at most limit notices that are due, the longest due first, and when the next of all others is, zero
 // where there is none.
 func (s *Store) DueNotices(ctx context.Context, now time.Time, limit int) ([]agent.Notice, time.Time, error) {
-	rows, err := all(ctx, s.read(), scanNotice, `SELECT next_at, id, body FROM outbox ORDER BY next_at, id LIMIT ?`, limit+1)
+	rows, err := all(ctx, s.read(), itemOf[agent.Notice](s.read(), noticeBody), `SELECT next_at, id, body FROM outbox ORDER BY next_at, id LIMIT ?`, limit+1)
 	if err != nil {
 		return nil, time.Time{}, in(err, "list what is to be told")
 	}
@@ -50,13 +49,4 @@ func (s *Store) DueNotices(ctx context.Context, now time.Time, limit int) ([]age
 		due = append(due, r.value)
 	}
 	return due, time.Time{}, nil
-}
-
-func scanNotice(rows *sql.Rows) (it item[agent.Notice], err error) {
-	var body string
-	if err := rows.Scan(&it.number, &it.id, &body); err != nil {
-		return it, err
-	}
-	it.value, err = decode[agent.Notice](body)
-	return it, err
 }

@@ -85,13 +85,16 @@ type item[T any] struct {
 	value  T
 }
 
-func scanItem[T any](rows *sql.Rows) (it item[T], err error) {
-	var body string
-	if err := rows.Scan(&it.number, &it.id, &body); err != nil {
+// itemOf is the row scanner for a query that selects a number, an id and the body that is bound to it.
+func itemOf[T any](q queries, c sealedColumn) func(*sql.Rows) (item[T], error) {
+	return func(rows *sql.Rows) (it item[T], err error) {
+		var body string
+		if err := rows.Scan(&it.number, &it.id, &body); err != nil {
+			return it, err
+		}
+		it.value, err = decode[T](q, c.of(it.id), body)
 		return it, err
 	}
-	it.value, err = decode[T](body)
-	return it, err
 }
 
 // cut makes a page of rows that were read one beyond its size.

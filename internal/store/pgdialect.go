@@ -19,8 +19,9 @@ import (
 // the other, so two that each read what the other changes can't both commit. Rows that are read in order to be
 // changed are locked besides, so that a conflict shows at once and not at the commit.
 var postgresDialect = &dialect{
-	goose:       goose.DialectPostgres,
-	migrations:  []*goose.Migration{postgresOnly, postgresRules, postgresNames, postgresSecrets, postgresTokens, postgresOutbox, closedNames(`COLLATE "C"`, "")},
+	goose: goose.DialectPostgres,
+	migrations: []*goose.Migration{postgresOnly, postgresRules, postgresNames, postgresSecrets, postgresTokens, postgresOutbox, closedNames(`COLLATE "C"`, ""),
+		sealingTable(`COLLATE "C"`)},
 	migrateLock: "SELECT pg_advisory_lock(7235419803314)", // any number, the same in every process
 	forUpdate:   " FOR UPDATE",
 	forShare:    " FOR SHARE",
@@ -33,7 +34,8 @@ var postgresDialect = &dialect{
 	// It waits for a transaction that is still writing to the slot, even if the slot is new; a SELECT would not.
 	fate: `INSERT INTO commits (slot, token, used_at) VALUES (?, '', 0)
 		ON CONFLICT (slot) DO UPDATE SET slot = excluded.slot RETURNING token`,
-	version: "SELECT pg_current_snapshot()::text", // changes with every transaction that ends
+	version:     "SELECT pg_current_snapshot()::text", // changes with every transaction that ends
+	beforeColon: "split_part(%[1]s, ':', 1)",
 }
 
 //go:embed migrations/postgres/00002_postgres.sql

@@ -26,6 +26,8 @@ type queries struct {
 	patience time.Duration
 	// course is kept inside a transaction.
 	course *course
+	// vault seals and opens.
+	vault *vault
 }
 
 // course is how a transaction went.

@@ -23,7 +23,7 @@ func (s *Store) SaveResponse(ctx context.Context, r interaction.Response) (exist
 }
 
 func (tx *Tx) saveResponse(ctx context.Context, r interaction.Response) (existing interaction.Response, inserted bool, err error) {
-	body, err := encode("response", packResponse(r))
+	body, err := tx.encode(responseBody.of(r.ID), packResponse(r))
 	if err == nil {
 		err = checkKey("request_id", r.RequestID)
 	}
@@ -56,7 +56,7 @@ func (q queries) response(ctx context.Context, id interaction.ResponseID) (r int
 	var body string
 	found, err = q.one(ctx, `SELECT body FROM responses WHERE id = ?`, []any{id}, &body)
 	if found {
-		if r, err = decode[interaction.Response](body); err == nil {
+		if r, err = decode[interaction.Response](q, responseBody.of(id), body); err == nil {
 			err = unpackResponse(&r)
 		}
 	}

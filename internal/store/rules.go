@@ -125,7 +125,7 @@ func CheckRule(r permission.Rule) (permission.Rule, error) {
 
 // RuleKey is equal for the rules that replace one another within one user and session.
 func RuleKey(r permission.Rule) (string, error) {
-	where, err := encode("where", r.Where)
+	where, err := toJSON("where", r.Where)
 	if err != nil {
 		return "", err
 	}
@@ -135,13 +135,13 @@ func RuleKey(r permission.Rule) (string, error) {
 
 func (q queries) saveRule(ctx context.Context, r permission.Rule) (SavedRule, error) {
 	out := SavedRule{Rule: r}
-	body, err := encode("rule", r)
+	text, err := toJSON("rule", r)
 	if err != nil {
 		return out, err
 	}
-	if len(body) > MaxRuleBytes {
+	if len(text) > MaxRuleBytes {
 		return out, &interaction.Error{Code: interaction.CodeTooLarge, Field: "rule",
-			Message: fmt.Sprintf("%d bytes are more than a rule may have (%d): shorten it", len(body), MaxRuleBytes)}
+			Message: fmt.Sprintf("%d bytes are more than a rule may have (%d): shorten it", len(text), MaxRuleBytes)}
 	}
 	key, err := RuleKey(r)
 	if err != nil {
@@ -149,7 +149,8 @@ func (q queries) saveRule(ctx context.Context, r permission.Rule) (SavedRule, er
 	}
 	n, err := q.exec(ctx, `INSERT INTO rules (id, user_id, session_id, created_at, effect, rule_key, expires_at, max_uses, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, r.ID, column(r.UserID), column(r.SessionID),
-		r.CreatedAt.UnixMicro(), r.Effect.String(), key, micros(r.ExpiresAt), r.MaxUses, body)
+		r.CreatedAt.UnixMicro(), r.Effect.String(), q.vault.named(ruleName, key), micros(r.ExpiresAt), r.MaxUses,
+		q.vault.put(ruleBody.of(r.ID, column(r.UserID), column(r.SessionID)), text))
 	if err != nil {
 		return out, err
 	}
@@ -182,17 +183,21 @@ func SameRule(a, b permission.Rule) bool {
 		a.ExpiresAt, b.ExpiresAt = time.Time{}, time.Time{}
 	}
 	a.CreatedAt, b.CreatedAt, a.Uses, b.Uses = time.Time{}, time.Time{}, 0, 0
-	left, err1 := encode("rule", a)
-	right, err2 := encode("rule", b)
+	left, err1 := toJSON("rule", a)
+	right, err2 := toJSON("rule", b)
 	return err1 == nil && err2 == nil && left == right
 }
 
 // replaceRules ends the rules whose place r takes.
 func (q queries) replaceRules(ctx context.Context, r permission.Rule, key string) ([]string, error) {
-	ids, err := all(ctx, q, scanText, `SELECT id FROM rules WHERE user_id = ? AND rule_key = ? AND session_id = ? AND revoked_at IS NULL
-		AND id <> ? ORDER BY id`, column(r.UserID), key, column(r.SessionID), r.ID)
-	if err != nil {
-		return nil, err
+	var ids []string
+	for _, name := range q.vault.names(ruleName, key) { // one by one: PostgreSQL would not look each of them up
+		found, err := all(ctx, q, scanText, `SELECT id FROM rules WHERE user_id = ? AND rule_key = ? AND session_id = ? AND revoked_at IS NULL
+			AND id <> ? ORDER BY id`, column(r.UserID), name, column(r.SessionID), r.ID)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, found...)
 	}
 	for _, id := range ids {
 		if _, err := q.exec(ctx, `UPDATE rules SET revoked_at = ?, revoked_by = ?, replaced_by = ? WHERE id = ?`,

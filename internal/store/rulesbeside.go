@@ -22,17 +22,21 @@ func (q queries) besideStricter(ctx context.Context, r permission.Rule) error {
 	if err != nil {
 		return err
 	}
-	old, err := all(ctx, q, func(rows *sql.Rows) (permission.Rule, error) {
-		var row ruleRow
-		if err := rows.Scan(row.dest()...); err != nil {
-			return permission.Rule{}, err
+	var old []permission.Rule
+	for _, name := range q.vault.names(ruleName, key) {
+		found, err := all(ctx, q, func(rows *sql.Rows) (permission.Rule, error) {
+			var row ruleRow
+			if err := rows.Scan(row.dest()...); err != nil {
+				return permission.Rule{}, err
+			}
+			stored, err := row.rule(q)
+			return stored.Rule, err
+		}, `SELECT `+ruleColumns+` FROM rules WHERE user_id = ? AND rule_key = ? AND session_id = ? AND revoked_at IS NULL ORDER BY id`,
+			column(r.UserID), name, column(r.SessionID))
+		if err != nil {
+			return err
 		}
-		stored, err := row.rule()
-		return stored.Rule, err
-	}, `SELECT `+ruleColumns+` FROM rules WHERE user_id = ? AND rule_key = ? AND session_id = ? AND revoked_at IS NULL ORDER BY id`,
-		column(r.UserID), key, column(r.SessionID))
-	if err != nil {
-		return err
+		old = append(old, found...)
 	}
 	for _, o := range old {
 		if err := Beside(o, r); err != nil {

@@ -16,14 +16,16 @@ type PastCall struct {
 
 // PastCalls returns the calls made in a user's runs, the newest first, at most limit.
 func (s *Store) PastCalls(ctx context.Context, user interaction.PrincipalID, limit int) ([]PastCall, error) {
-	calls, err := all(ctx, s.read(), func(rows *sql.Rows) (c PastCall, err error) {
+	q := s.read()
+	calls, err := all(ctx, q, func(rows *sql.Rows) (c PastCall, err error) {
+		var id interaction.CallID
 		var body string
-		if err := rows.Scan(&body, &c.Agent); err != nil {
+		if err := rows.Scan(&id, &body, &c.Agent); err != nil {
 			return c, err
 		}
-		c.Record, err = decodeRecord(body)
+		c.Record, err = q.decodeRecord(id, body)
 		return c, err
-	}, `SELECT calls.body, runs.agent FROM runs JOIN calls ON calls.run_id = runs.id WHERE runs.user_id = ?
+	}, `SELECT calls.id, calls.body, runs.agent FROM runs JOIN calls ON calls.run_id = runs.id WHERE runs.user_id = ?
 		ORDER BY runs.started_at DESC, runs.id DESC, calls.turn DESC, calls.idx DESC LIMIT ?`, column(user), max(limit, 0))
 	return calls, in(err, "read the past calls of user %s", user)
 }

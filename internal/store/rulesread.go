@@ -25,19 +25,21 @@ func (r StoredRule) InForce(now time.Time) bool {
 	return r.RevokedAt.IsZero() && (r.ExpiresAt.IsZero() || now.Before(r.ExpiresAt)) && (r.MaxUses == 0 || r.Uses < r.MaxUses)
 }
 
-const ruleColumns = `body, uses, revoked_at, COALESCE(revoked_by, ''), COALESCE(replaced_by, '')`
+const ruleColumns = `id, user_id, session_id, body, uses, revoked_at, COALESCE(revoked_by, ''), COALESCE(replaced_by, '')`
 
 // ruleRow is where a row's ruleColumns are scanned to.
 type ruleRow struct {
-	body, by, replaced string
-	uses               int
-	at                 sql.NullInt64
+	id, user, session, body, by, replaced string
+	uses                                  int
+	at                                    sql.NullInt64
 }
 
-func (r *ruleRow) dest() []any { return []any{&r.body, &r.uses, &r.at, &r.by, &r.replaced} }
+func (r *ruleRow) dest() []any {
+	return []any{&r.id, &r.user, &r.session, &r.body, &r.uses, &r.at, &r.by, &r.replaced}
+}
 
-func (r *ruleRow) rule() (out StoredRule, err error) {
-	out.Rule, err = decode[permission.Rule](r.body)
+func (r *ruleRow) rule(q queries) (out StoredRule, err error) {
+	out.Rule, err = decode[permission.Rule](q, ruleBody.of(r.id, r.user, r.session), r.body)
 	out.Uses, out.RevokedBy, out.ReplacedBy = r.uses, interaction.PrincipalID(r.by), r.replaced
 	if r.at.Valid {
 		out.RevokedAt = time.UnixMicro(r.at.Int64).UTC()
@@ -100,7 +102,7 @@ func (q queries) rules(ctx context.Context, user interaction.PrincipalID, sessio
 		if err := rows.Scan(r.dest()...); err != nil {
 			return permission.Rule{}, err
 		}
-		out, err := r.rule()
+		out, err := r.rule(q)
 		return out.Rule, err
 	}, `SELECT `+ruleColumns+` FROM rules
 		WHERE user_id IN (?, '') AND session_id IN (?, '') AND revoked_at IS NULL ORDER BY created_at, id`,
@@ -132,7 +134,7 @@ func (q queries) storedRule(ctx context.Context, id string) (r StoredRule, found
 	var row ruleRow
 	found, err = q.one(ctx, `SELECT `+ruleColumns+` FROM rules WHERE id = ?`, []any{id}, row.dest()...)
 	if found {
-		r, err = row.rule()
+		r, err = row.rule(q)
 	}
 	return r, found && err == nil, err
 }
@@ -184,12 +186,13 @@ func (s *Store) ListRules(ctx context.Context, f RuleFilter) ([]StoredRule, stri
 	if p.started {
 		w.add("(created_at, id) < (?, ?)", p.at.Number, p.at.ID)
 	}
-	rows, err := all(ctx, s.read(), func(rows *sql.Rows) (it item[StoredRule], err error) {
+	q := s.read()
+	rows, err := all(ctx, q, func(rows *sql.Rows) (it item[StoredRule], err error) {
 		var r ruleRow
 		if err := rows.Scan(append([]any{&it.number, &it.id}, r.dest()...)...); err != nil {
 			return it, err
 		}
-		it.value, err = r.rule()
+		it.value, err = r.rule(q)
 		return it, err
 	}, `SELECT created_at, id, `+ruleColumns+` FROM rules`+w.clause()+` ORDER BY created_at DESC, id DESC LIMIT ?`, append(w.args, p.size+1)...)
 	if err != nil {

@@ -26,7 +26,7 @@ func (q queries) insertRun(ctx context.Context, r agent.Run) (bool, error) {
 	if err := checkKey("user_id", r.UserID); err != nil {
 		return false, err
 	}
-	body, err := encode("run", r)
+	body, err := q.encode(runBody.of(r.ID), r)
 	if err != nil {
 		return false, err
 	}
@@ -42,7 +42,7 @@ func (tx *Tx) LockRun(ctx context.Context, id interaction.RunID) (r agent.Run, h
 	found, err = tx.one(ctx, `SELECT body, head_number, head_hash FROM runs WHERE id = ?`+tx.d.forUpdate,
 		[]any{id}, &body, &head.Number, &head.Hash)
 	if found {
-		r, err = decode[agent.Run](body)
+		r, err = decode[agent.Run](tx.queries, runBody.of(id), body)
 	}
 	return r, head, found && err == nil, in(err, "lock run %s", id)
 }
@@ -54,7 +54,7 @@ func (tx *Tx) Run(ctx context.Context, id interaction.RunID) (agent.Run, bool, e
 
 // UpdateRun replaces a run's record. A run that has ended keeps no live pieces.
 func (tx *Tx) UpdateRun(ctx context.Context, r agent.Run) error {
-	body, err := encode("run", r)
+	body, err := tx.encode(runBody.of(r.ID), r)
 	if err == nil {
 		err = checkKey("user_id", r.UserID)
 	}
@@ -75,7 +75,7 @@ func (tx *Tx) SaveAgent(ctx context.Context, digest string, a agent.Agent) error
 	if err := checkID("agent_digest", digest); err != nil {
 		return in(err, "save agent %s", a.Name)
 	}
-	body, err := encode("agent", a)
+	body, err := tx.encode(agentBody.of(digest), a)
 	if err == nil {
 		_, err = tx.exec(ctx, `INSERT INTO agents (digest, body) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING`, digest, body)
 	}
@@ -87,7 +87,7 @@ func (tx *Tx) Agent(ctx context.Context, digest string) (a agent.Agent, found bo
 	var body string
 	found, err = tx.one(ctx, `SELECT body FROM agents WHERE digest = ?`, []any{digest}, &body)
 	if found {
-		a, err = decode[agent.Agent](body)
+		a, err = decode[agent.Agent](tx.queries, agentBody.of(digest), body)
 	}
 	return a, found && err == nil, in(err, "read agent %s", digest)
 }
@@ -109,7 +109,7 @@ func (q queries) run(ctx context.Context, id interaction.RunID) (r agent.Run, fo
 	var body string
 	found, err = q.one(ctx, `SELECT body FROM runs WHERE id = ?`, []any{id}, &body)
 	if found {
-		r, err = decode[agent.Run](body)
+		r, err = decode[agent.Run](q, runBody.of(id), body)
 	}
 	return r, found && err == nil, in(err, "read run %s", id)
 }
@@ -155,7 +155,7 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]agent.Run, string, err
 	if p.started {
 		w.add("(started_at, id) < (?, ?)", p.at.Number, p.at.ID)
 	}
-	rows, err := all(ctx, s.read(), scanItem[agent.Run],
+	rows, err := all(ctx, s.read(), itemOf[agent.Run](s.read(), runBody),
 		`SELECT started_at, id, body FROM runs`+w.clause()+` ORDER BY started_at DESC, id DESC LIMIT ?`, append(w.args, p.size+1)...)
 	if err != nil {
 		return nil, "", in(err, "list runs")
@@ -170,7 +170,7 @@ const maxWaiting = 1000
 // WaitingRuns returns the workflow ids of a user's runs that wait for people, or are paused while they may, at most
 // 1,000, the newest first.
 func (s *Store) WaitingRuns(ctx context.Context, user interaction.PrincipalID) ([]string, error) {
-	runs, err := all(ctx, s.read(), bodyOf[agent.Run], `SELECT body FROM runs WHERE user_id = ? AND status IN (?, ?)
+	runs, err := all(ctx, s.read(), bodyOf[agent.Run](s.read(), runBody), `SELECT id, body FROM runs WHERE user_id = ? AND status IN (?, ?)
 		ORDER BY started_at DESC, id DESC LIMIT ?`, column(user), column(agent.RunAwaitingHuman), column(agent.RunPaused), maxWaiting)
 	ids := make([]string, len(runs))
 	for i, r := range runs {

@@ -29,7 +29,7 @@ func (q queries) insertStep(ctx context.Context, s llm.Step) error {
 	if err := checkID("session_id", s.SessionID); err != nil {
 		return err
 	}
-	body, err := encode("step", s)
+	body, err := q.encode(stepBody.of(s.ID), s)
 	if err != nil {
 		return err
 	}
@@ -42,14 +42,14 @@ func (tx *Tx) Turn(ctx context.Context, run interaction.RunID, turn int) (result
 	var text string
 	found, err = tx.one(ctx, `SELECT result FROM turns WHERE run_id = ? AND turn = ?`, []any{run, turn}, &text)
 	if found {
-		result, err = decodeRaw(text)
+		result, err = tx.decodeBytes(turnResult.of(run, turn), text)
 	}
 	return result, found && err == nil, in(err, "read turn %d of run %s", turn, run)
 }
 
 // SaveTurn keeps the result of a model call. A turn has one result, else ErrExists.
 func (tx *Tx) SaveTurn(ctx context.Context, run interaction.RunID, turn int, result json.RawMessage) error {
-	text, err := bounded("turn", result)
+	text, err := tx.encodeBytes(turnResult.of(run, turn), result)
 	if err == nil {
 		err = tx.insert(ctx, `INSERT INTO turns (run_id, turn, result) VALUES (?, ?, ?)`, run, turn, text)
 	}
@@ -58,7 +58,7 @@ func (tx *Tx) SaveTurn(ctx context.Context, run interaction.RunID, turn int, res
 
 // Transcript returns a session's steps in order.
 func (s *Store) Transcript(ctx context.Context, session interaction.SessionID) ([]llm.Step, error) {
-	steps, err := all(ctx, s.read(), bodyOf[llm.Step], `SELECT body FROM steps WHERE session_id = ? ORDER BY sequence`, session)
+	steps, err := all(ctx, s.read(), bodyOf[llm.Step](s.read(), stepBody), `SELECT id, body FROM steps WHERE session_id = ? ORDER BY sequence`, session)
 	return steps, in(err, "read the transcript of session %s", session)
 }
 
@@ -75,7 +75,7 @@ func (s *Store) Steps(ctx context.Context, run interaction.RunID, pageSize int, 
 	if p.started {
 		w.add("(sequence, id) > (?, ?)", p.at.Number, p.at.ID)
 	}
-	rows, err := all(ctx, s.read(), scanItem[llm.Step],
+	rows, err := all(ctx, s.read(), itemOf[llm.Step](s.read(), stepBody),
 		`SELECT sequence, id, body FROM steps`+w.clause()+` ORDER BY sequence, id LIMIT ?`, append(w.args, p.size+1)...)
 	if err != nil {
 		return nil, "", in(err, "list the steps of run %s", run)

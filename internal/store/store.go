@@ -39,6 +39,10 @@ type Config struct {
 	// PollInterval is how often Watch looks for what other processes wrote. Defaults to 250 ms, and to 1 s for
 	// Postgres, where it is only for notifications that got lost.
 	PollInterval time.Duration
+	// Sealing says whether what people, models and tools said is sealed. Defaults to SealNothing.
+	Sealing Sealing
+	// Keys seal it. nil where there are none: then nothing may be sealed, nor be found so.
+	Keys Keys
 }
 
 // String shows a configuration without its secret.
@@ -46,6 +50,7 @@ func (c Config) String() string {
 	if c.Driver == Postgres && c.DSN != "" {
 		c.DSN = "********"
 	}
+	c.Keys = nil
 	type plain Config
 	return fmt.Sprintf("%+v", plain(c))
 }
@@ -89,6 +94,10 @@ func (c Config) validate() error {
 		return fmt.Errorf("BusyTimeout: %s is negative", c.BusyTimeout)
 	case c.Readers < 0:
 		return fmt.Errorf("Readers: %d is negative", c.Readers)
+	case c.Sealing != SealNothing && c.Sealing != SealOn && c.Sealing != SealRequired:
+		return fmt.Errorf("sealing %q is unknown: use %q, %q or nothing", c.Sealing, SealOn, SealRequired)
+	case c.Sealing != SealNothing && c.Keys == nil:
+		return errors.New("there are no keys to seal with: set HOLDPOINT_ENCRYPTION_KEYS, or the file or command in its place")
 	case c.Writers < 0:
 		return fmt.Errorf("Writers: %d is negative", c.Writers)
 	case c.PollInterval < 0:
@@ -107,6 +116,7 @@ type Store struct {
 	keeper    *sql.DB // in memory: holds the database while no other connection does
 	hub       *hub
 	announcer *announcer // tells other processes; nil where there are none, or where they look by themselves
+	vault     *vault     // seals and opens
 	slots     *slots     // nil where the answer to a commit can't get lost
 }
 
@@ -118,6 +128,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	s := &Store{cfg: cfg}
 	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if err := s.openVault(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if err := s.fileClosed(ctx); err != nil {
@@ -171,5 +184,5 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // read runs queries outside a transaction.
 func (s *Store) read() queries {
-	return queries{q: s.reader, d: s.dialect, patience: s.cfg.BusyTimeout}
+	return queries{q: s.reader, d: s.dialect, vault: s.vault, patience: s.cfg.BusyTimeout}
 }

@@ -46,6 +46,14 @@ var backends = map[string]backend{
 	"file":     func(t testing.TB) *store.Store { return openFile(t, filepath.Join(t.TempDir(), "holdpoint.db")) },
 	"memory":   func(t testing.TB) *store.Store { return open(t, store.Config{Driver: store.Memory}) },
 	"postgres": func(t testing.TB) *store.Store { return openPostgres(t, pgtest.Database(t)) },
+
+	"sealed file": func(t testing.TB) *store.Store {
+		return open(t, sealed(store.Config{DSN: filepath.Join(t.TempDir(), "holdpoint.db")}, firstKey))
+	},
+	"sealed memory": func(t testing.TB) *store.Store { return open(t, sealed(store.Config{Driver: store.Memory}, firstKey)) },
+	"sealed postgres": func(t testing.TB) *store.Store {
+		return open(t, sealed(store.Config{Driver: store.Postgres, DSN: pgtest.Database(t)}, firstKey))
+	},
 }
 
 // conform runs a test against every kind of database.

@@ -29,7 +29,7 @@ func (s *Store) SaveToken(ctx context.Context, t Token) error {
 		}
 	}
 	t.CreatedAt = t.CreatedAt.UTC().Truncate(time.Microsecond)
-	body, err := encode("token", t)
+	body, err := s.read().encode(tokenBody.of(t.ID, t.Hash), t)
 	if err != nil {
 		return in(err, "save token %s", t.ID)
 	}
@@ -41,13 +41,13 @@ func (s *Store) SaveToken(ctx context.Context, t Token) error {
 
 const tokenColumns = `created_at, id, hash, expires_at, revoked_at, revoked_by, body`
 
-func scanToken(rows *sql.Rows) (it item[Token], err error) {
+func (q queries) scanToken(rows *sql.Rows) (it item[Token], err error) {
 	var hash, by, body string
 	var expires, revoked sql.NullInt64
 	if err := rows.Scan(&it.number, &it.id, &hash, &expires, &revoked, &by, &body); err != nil {
 		return it, err
 	}
-	if it.value, err = decode[Token](body); err != nil {
+	if it.value, err = decode[Token](q, tokenBody.of(it.id, hash), body); err != nil {
 		return it, err
 	}
 	it.value.Hash, it.value.RevokedBy = hash, interaction.PrincipalID(by)
@@ -64,7 +64,7 @@ func timeOf(n sql.NullInt64) time.Time {
 
 // TokenByHash returns the token of a hash, revoked and expired ones too.
 func (s *Store) TokenByHash(ctx context.Context, hash string) (t Token, found bool, err error) {
-	rows, err := all(ctx, s.read(), scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE hash = ?`, hash)
+	rows, err := all(ctx, s.read(), s.read().scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE hash = ?`, hash)
 	if err != nil || len(rows) == 0 {
 		return t, false, in(err, "look a token up")
 	}
@@ -89,7 +89,7 @@ func (s *Store) Tokens(ctx context.Context, f TokenFilter) ([]Token, string, err
 	if p.started {
 		w.add("(created_at, id) < (?, ?)", p.at.Number, p.at.ID)
 	}
-	rows, err := all(ctx, s.read(), scanToken, `SELECT `+tokenColumns+` FROM tokens`+w.clause()+
+	rows, err := all(ctx, s.read(), s.read().scanToken, `SELECT `+tokenColumns+` FROM tokens`+w.clause()+
 		` ORDER BY created_at DESC, id DESC LIMIT ?`, append(w.args, p.size+1)...)
 	if err != nil {
 		return nil, "", in(err, "list tokens")

@@ -29,7 +29,7 @@ func (s *Store) verify(ctx context.Context, run interaction.RunID) (err error) {
 			err = e
 		}
 	}()
-	return queries{q: t, d: s.dialect}.verify(ctx, run)
+	return queries{q: t, d: s.dialect, vault: s.vault}.verify(ctx, run)
 }
 
 func (q queries) verify(ctx context.Context, run interaction.RunID) error {

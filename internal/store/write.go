@@ -109,7 +109,7 @@ func (s *Store) attempt(ctx context.Context, fn func(tx *Tx) error) (_ verdict, 
 			}
 		}
 	}()
-	tx := &Tx{queries: queries{q: t, d: s.dialect, course: &course{}}, touched: map[interaction.RunID]bool{}}
+	tx := &Tx{queries: queries{q: t, d: s.dialect, vault: s.vault, course: &course{}}, touched: map[interaction.RunID]bool{}}
 	if err := fn(tx); err != nil {
 		return s.judge(ctx, tx.course.err), because(ctx, err)
 	}
