@@ -54,6 +54,9 @@ func hazardOf(c command) string {
 	if setters[name] && name != "unset" && setsVariable(c) {
 		return name + " sets a variable that other programs may go by"
 	}
+	if assigners[name] && slices.ContainsFunc(c.words[1:], guidesPrograms) {
+		return name + " sets a variable by which programs are found, or told what to run"
+	}
 	table, ok := programs[name]
 	if !ok {
 		if check, ok := toolChecks[name]; ok {
@@ -173,6 +176,8 @@ func gitRuns(sub string, args []word) string {
 		return slices.ContainsFunc(args, func(a word) bool { return slices.Contains(words, a.text) })
 	}
 	switch {
+	case sub == "config" && len(args) > 0 && args[0].text == "edit", sub == "notes" && given("edit"):
+		return "git " + sub + " edit runs the editor that a setting names"
 	case sub == "bisect" && given("run"), sub == "submodule" && given("foreach"):
 		return "git " + sub + " runs the commands it is given"
 	case sub == "bundle" && given("create"):

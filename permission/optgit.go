@@ -58,6 +58,9 @@ const (
 // subcommand reads as a value, another reads as an option.
 func gluedValues(text string) string { return strings.ReplaceAll(text, "=", "?") }
 
+// gitEdits have a subcommand open an editor where it does not otherwise, and which one a setting of the repository says.
+const gitEdits = `e --edit`
+
 // gitPrograms are git's subcommands with options that execute or write, and the
 // daily ones.
 var gitPrograms = func() map[string]usage {
@@ -121,7 +124,11 @@ var gitPrograms = func() map[string]usage {
 	add("read-tree", usage{writes: `--index-output=`})
 	add("fast-export", usage{writes: `--export-marks=`, reads: `--import-marks= --import-marks-if-exists=`})
 	add("checkout-index", usage{ok: `afqnu`, writes: `--prefix=`})
-	add("config", usage{ok: `elztf: --get --get-all --get-regexp --list --global --system --local --worktree --type= --name-only --show-origin --show-scope --default=`})
+	add("config", usage{loads: gitEdits, ok: `lztf: --get --get-all --get-regexp --list --global --system --local --worktree --type= --name-only --show-origin --show-scope --default=`})
+	add("replace", usage{loads: gitEdits, ok: `dfl --list --delete --force --format= --raw --graft --convert-graft-file`})
+	branch := out["branch"]
+	branch.loads = `--edit --edit-description`
+	out["branch"] = branch
 	add("mailsplit", usage{writes: `o:`})
 	add("interpret-trailers", usage{ok: `--parse --trailer= --where= --if-exists= --if-missing=`, writes: `--in-place`})
 	add("send-pack fetch-pack", usage{runs: `--exec= --upload-pack= --receive-pack=`})

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -124,4 +125,18 @@ func setsVariable(c command) bool {
 		}
 	}
 	return false
+}
+
+// assigners are the builtins that assign what is written behind a variable's name.
+var assigners = set("export declare typeset readonly local")
+
+// guides are the names of variables that say which program runs, where programs and their code are found, or how they begin.
+var guides = regexp.MustCompile(`(?i)^(IFS|ENV|PS[0-4]|CC|CXX|CPP|LD|AR|AS|MAKE|MAKEFILES|VISUAL|BROWSER|INPUTRC|(LD|DYLD|GIT|BASH|SHELL|MALLOC|NPM_CONFIG)_.*)$` +
+	`|(PATH|DIRS?|PRELOAD|LIBS?|OPTIONS|OPTS?|ARGS|FLAGS|EDITOR|PAGER|SHELL|COMMAND|CMD|HANDLE|ASKPASS|HOME|ROOT|PREFIX|PROXY|CONFIG|RC|RCFILE|FILES?|STARTUP|INIT|WRAPPER|DRIVER|LOADER|LINKER|RUNNER|INDEX_URL|REGISTRY)$`)
+
+// guidesPrograms reports whether a word assigns a variable that other programs go by.
+func guidesPrograms(w word) bool {
+	name, _, assigns := strings.Cut(w.text, "=")
+	name, _, _ = strings.Cut(strings.TrimSuffix(name, "+"), "[")
+	return assigns && guides.MatchString(name)
 }
