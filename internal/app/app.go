@@ -21,6 +21,7 @@ import (
 	"holdpoint/internal/app/demo"
 	"holdpoint/internal/config"
 	"holdpoint/internal/devserver"
+	"holdpoint/internal/redact"
 	"holdpoint/internal/seal"
 	"holdpoint/internal/secrets"
 	"holdpoint/internal/store"
@@ -32,6 +33,8 @@ import (
 type App struct {
 	o         Options
 	log       *slog.Logger
+	plain     *slog.Logger // beneath log, which hides secrets
+	redact    *redact.Rules
 	telemetry *telemetry.Telemetry
 	metrics   string     // the address they are served on
 	keys      *seal.Ring // nil: nothing is sealed
@@ -185,6 +188,7 @@ func (a *App) prepare(ctx context.Context, part string) error {
 	if err != nil {
 		return err
 	}
+	a.hide(cfg.Redacted...)
 	for _, w := range cfg.Warnings {
 		a.log.Warn("the configuration has a mistake that stops nothing", "where", w.Pos.String(), "key", w.Key, "what", w.Text)
 	}
@@ -232,22 +236,35 @@ func (a *App) loadConfig(dev bool) (*config.Config, error) {
 }
 
 func (a *App) openLog() error {
-	if a.log = a.o.Log; a.log != nil {
-		return nil
+	var err error
+	if a.plain, err = a.plainLog(); err != nil {
+		return err
+	}
+	a.hide() // before the configuration is known, by the usual names
+	return nil
+}
+
+// hide has secrets left out of what is told, by the names that the configuration adds to the usual ones.
+func (a *App) hide(names ...string) {
+	a.redact = redact.New(names...)
+	a.log = telemetry.HidingLog(a.plain, a.redact)
+}
+
+func (a *App) plainLog() (*slog.Logger, error) {
+	if a.o.Log != nil {
+		return a.o.Log, nil
 	}
 	path := a.o.LogTo
 	if path == "-" {
-		a.log = telemetry.NewLog(a.o.Err)
-		return nil
+		return telemetry.NewLog(a.o.Err), nil
 	}
 	orDefault(&path, filepath.Join(a.o.Data, privateDir, "holdpoint.log"))
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("the log can't be opened: %w: choose another file with --log, or - for stderr", err)
+		return nil, fmt.Errorf("the log can't be opened: %w: choose another file with --log, or - for stderr", err)
 	}
 	a.closing(f.Close)
-	a.log = telemetry.NewLog(f)
-	return nil
+	return telemetry.NewLog(f), nil
 }
 
 func (a *App) dial(ctx context.Context, o client.Options) error {

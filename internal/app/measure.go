@@ -8,12 +8,13 @@ import (
 	"net/http"
 	"time"
 
+	"holdpoint/internal/redact"
 	"holdpoint/internal/telemetry"
 )
 
 // measure makes what this process is measured by, and serves it where Options.Metrics says.
 func (a *App) measure(ctx context.Context, part string) error {
-	t, err := telemetry.New(ctx, telemetry.Options{Part: part, Version: a.o.Version, Getenv: a.o.Getenv,
+	t, err := telemetry.New(ctx, telemetry.Options{Part: part, Version: a.o.Version, Getenv: a.o.Getenv, Hider: redact.New(),
 		Failed: func(err error) { a.log.Warn("something could not be measured", "error", err) }})
 	if err != nil {
 		return err

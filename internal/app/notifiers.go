@@ -15,6 +15,7 @@ import (
 	"holdpoint/interaction"
 	"holdpoint/internal/config"
 	"holdpoint/internal/notify"
+	"holdpoint/internal/redact"
 	"holdpoint/workflows"
 )
 
@@ -30,10 +31,10 @@ func (a *App) openNotifiers(cfg *config.Config) error {
 	a.notifiers = map[string]activities.Notifier{}
 	for _, n := range cfg.Notifiers {
 		if n.Kind == config.NotifierSlack {
-			a.notifiers[n.Name] = telling{newSlack(n)}
+			a.notifiers[n.Name] = telling{newSlack(n, a.redact)}
 			continue
 		}
-		w, err := notify.NewWebhook(notify.WebhookConfig{URL: n.URL.Reveal(), Secret: n.Secret.Reveal(), Inbox: n.Inbox, Hosts: n.PrivateHosts})
+		w, err := notify.NewWebhook(notify.WebhookConfig{URL: n.URL.Reveal(), Secret: n.Secret.Reveal(), Inbox: n.Inbox, Hosts: n.PrivateHosts, Hider: a.redact})
 		if err != nil {
 			return &config.Error{Problems: []config.Problem{{Pos: n.Pos, Text: fmt.Sprintf("notifier %s: secret: %v", n.Name, err)}}}
 		}
@@ -42,13 +43,13 @@ func (a *App) openNotifiers(cfg *config.Config) error {
 	return nil
 }
 
-func newSlack(n config.Notifier) *notify.Slack {
+func newSlack(n config.Notifier, rules *redact.Rules) *notify.Slack {
 	users := map[string]interaction.Principal{}
 	for _, u := range n.Users {
 		users[u.Slack] = interaction.Principal{ID: interaction.PrincipalID(u.ID), Groups: u.Groups, Roles: []string{api.RoleReviewer}}
 	}
 	return notify.NewSlack(notify.SlackConfig{Token: n.Token.Reveal(), Signing: n.SigningSecret.Reveal(), Channel: n.Channel, API: n.APIURL,
-		Inbox: n.Inbox, Users: users})
+		Inbox: n.Inbox, Users: users, Hider: rules})
 }
 
 // telling is a notifier as the activities know it.
@@ -135,7 +136,7 @@ func (a *App) mountSlack(bridge *api.Server) {
 		if n.Kind == config.NotifierSlack {
 			bridge.MountSigned(api.Route{Pattern: http.MethodPost + " /slack/" + n.Name, ID: "slack-" + n.Name, Summary: "What Slack sends when somebody clicks",
 				Description: "For Slack alone, whose signature it must carry, of the last five minutes. What became of the click is told in Slack.",
-				Body:        slackForm{}, BodyMedia: "application/x-www-form-urlencoded", RefusedPlain: true, Errors: []int{400, 413}}, newSlack(n).Clicks(bridge.AnswerAs))
+				Body:        slackForm{}, BodyMedia: "application/x-www-form-urlencoded", RefusedPlain: true, Errors: []int{400, 413}}, newSlack(n, a.redact).Clicks(bridge.AnswerAs))
 		}
 	}
 }

@@ -24,7 +24,7 @@ const (
 
 // anyComponent has what every component has.
 var anyComponent = object{keys: []key{
-	{name: "type", shape: shapeChoice, required: true, choices: []string{"model", "tool", "permission_store", "session_store", "policy", "policy_template", "agent", "auth", "bridge", "secrets", "adapter", "workflow", "notifier"},
+	{name: "type", shape: shapeChoice, required: true, choices: []string{"model", "tool", "permission_store", "session_store", "policy", "policy_template", "agent", "auth", "bridge", "secrets", "redaction", "adapter", "workflow", "notifier"},
 		doc: "What the document declares."},
 	{name: "name", shape: shapeName, required: true,
 		doc: "How others refer to it: at most 64 letters, digits, dots, dashes or underscores. It is unique among components of its type."},

@@ -142,7 +142,9 @@ type Config struct {
 	Auths            []Auth
 	Bridges          []Bridge // one at most
 	// Secrets has one entry at most.
-	Secrets  []Secrets
+	Secrets []Secrets
+	// Redacted are names of fields whose values are hidden in what is told.
+	Redacted []string
 	Adapters []Adapter // one at most
 	Flows    []FlowSpec
 	// Notifiers are told of what waits. One at most is of kind callback.

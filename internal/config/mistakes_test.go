@@ -27,7 +27,7 @@ var mistakesOfComponents = []mistake{
 	{"no type", "name: a\n", `:1: type: is missing`},
 	{"no name", "type: policy\nrules: []\n", `:1: name: is missing`},
 	{"unknown type", "type: agnet\nname: a\n",
-		`:1: type: "agnet" is none of model, tool, permission_store, session_store, policy, policy_template, agent, auth, bridge, secrets, adapter, workflow, notifier (did you mean "agent"?)`},
+		`:1: type: "agnet" is none of model, tool, permission_store, session_store, policy, policy_template, agent, auth, bridge, secrets, redaction, adapter, workflow, notifier (did you mean "agent"?)`},
 	{"a notifier without a kind", "type: notifier\nname: a\n", ":1: kind: is missing"},
 	{"a notifier with another's keys", "type: notifier\nname: a\nkind: slack\nurl: https://example.com\nsecret: whsec_eA==\n",
 		":1: token: is missing\n:1: signing_secret: is missing\n:1: channel: is missing\n:4: url: is read by kind webhook only: remove it\n:5: secret: is not read by kind slack: remove it"},

@@ -73,7 +73,7 @@ rules:
 		`:4: max_steps: must be a whole number from 1 to 10000, not "many"
 :15: max_steps: must be a whole number from 1 to 10000, not "10001"`},
 	{"all at once", "type: agnt\nname: a\n---\ntype: agent\nname: b\nmodle: m\n---\ntype: model\nname: m\nprovider: openai\n---\ntype: policy\nname: p\nrules: [{match: bash}]\n",
-		`:1: type: "agnt" is none of model, tool, permission_store, session_store, policy, policy_template, agent, auth, bridge, secrets, adapter, workflow, notifier (did you mean "agent"?)
+		`:1: type: "agnt" is none of model, tool, permission_store, session_store, policy, policy_template, agent, auth, bridge, secrets, redaction, adapter, workflow, notifier (did you mean "agent"?)
 :4: model: is missing
 :6: modle: unknown key (did you mean "model"?)
 :8: model: is missing

@@ -162,7 +162,7 @@ func TestEveryKeyOfTheSchemaIsRead(t *testing.T) {
 	heads := map[string]string{
 		"model": "provider: openai\nmodel: m\n", "tool": "", "permission_store": "store_type: sqlite\n", "session_store": "store_type: sqlite\n",
 		"policy": "", "agent": "", "policy_template": "", "policy_template_rules": "", "policy_template_rules_where": "",
-		"policy_rules": "", "policy_rules_where": "", "policy_rules_examples": "", "policy_rules_escalate": "", "tool_params_bash": "", "tool_needs": "", "secrets": "", "tool_params_http_fetch": "",
+		"policy_rules": "", "policy_rules_where": "", "policy_rules_examples": "", "policy_rules_escalate": "", "tool_params_bash": "", "tool_needs": "", "secrets": "", "redaction": "", "tool_params_http_fetch": "",
 		"auth": "", "auth_tokens": "", "auth_oidc": "", "auth_oidc_roles": "", "auth_oidc_sign_in": "", "bridge": "", "adapter": "",
 		"notifier": "kind: slack\n", "notifier_users": "",
 		"workflow": "kind: loop\n", "workflow_stages": "", "workflow_stages_gate": "", "workflow_stages_gate_escalate": "",

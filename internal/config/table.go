@@ -131,6 +131,7 @@ func kinds() []kind {
 		{"auth", &authKeys, readAuth},
 		{"bridge", &bridgeKeys, readBridge},
 		{"secrets", &secretsKeys, readSecrets},
+		{"redaction", &redactionKeys, readRedaction},
 		{"adapter", &adapterKeys, readAdapter},
 		{"workflow", &workflowKeys, readWorkflow},
 		{"notifier", &notifierKeys, readNotifier},

@@ -42,7 +42,7 @@ var none = []string{}
 
 var (
 	pure     = []string{"permission", "interaction", "event", "tool", "llm", "flow", "agent"}
-	adapters = []string{"llm/...", "tool/...", "internal/store/...", "internal/auth/...", "internal/config/...", "internal/devserver/...", "internal/secrets/...", "internal/notify/...", "internal/telemetry/...", "internal/seal/...", "internal/signing/..."}
+	adapters = []string{"llm/...", "tool/...", "internal/store/...", "internal/auth/...", "internal/config/...", "internal/devserver/...", "internal/secrets/...", "internal/notify/...", "internal/telemetry/...", "internal/seal/...", "internal/signing/...", "internal/redact/..."}
 )
 
 // levels is the direction of imports. The most specific row that names a package holds for it.

@@ -31,6 +31,18 @@ type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
 
+// Hider takes secrets out of texts and of JSON, and says whether something was hidden.
+type Hider interface {
+	Text(s string) (string, bool)
+	JSON(raw []byte) ([]byte, bool)
+}
+
+// none hides nothing.
+type none struct{}
+
+func (none) Text(s string) (string, bool)   { return s, false }
+func (none) JSON(raw []byte) ([]byte, bool) { return raw, false }
+
 // maxPayload bounds the body of a webhook; what is longer is sent without its bulk, and says so.
 const maxPayload = 512 << 10
 
@@ -49,7 +61,8 @@ type asked struct {
 	By        []interaction.PrincipalID `json:"by,omitempty"`
 	Why       string                    `json:"closed_reason,omitempty"`
 	ClosedAt  time.Time                 `json:"closed_at,omitzero"`
-	Cut       bool                      `json:"cut,omitempty"` // arguments and details are left out: look in the inbox
+	Cut       bool                      `json:"cut,omitempty"`      // arguments and details are left out: look in the inbox
+	Redacted  bool                      `json:"redacted,omitempty"` // parts are hidden, and it can't be answered by this: look in the inbox
 	Link      string                    `json:"link,omitempty"`
 	AgentName string                    `json:"agent,omitempty"`
 }
@@ -62,11 +75,12 @@ type decidedData struct {
 	Reason     string                    `json:"reason,omitempty"`
 	Args       json.RawMessage           `json:"args,omitempty"`
 	Edited     bool                      `json:"edited,omitempty"`
+	Redacted   bool                      `json:"redacted,omitempty"` // args, which have secrets, are left out: ask for the approval
 	DecidedAt  time.Time                 `json:"decided_at,omitzero"`
 }
 
 // body is a message as JSON.
-func (m Message) body(inbox string) ([]byte, error) {
+func (m Message) body(inbox string, h Hider) ([]byte, error) {
 	p := payload{Type: m.Kind, Timestamp: m.At.UTC()}
 	if m.Kind == agent.NoticeDecided {
 		d := decidedData{ApprovalID: m.Run.ID, Status: "cancelled", Reason: m.Run.Error, DecidedAt: m.Run.EndedAt}
@@ -76,6 +90,10 @@ func (m Message) body(inbox string) ([]byte, error) {
 				d.Args, d.Edited = r.Args, r.Edited
 			}
 		}
+		if _, hidden := h.JSON(d.Args); hidden { // what a program is to carry out is whole, or not there
+			d.Args, d.Redacted = nil, true
+		}
+		d.Reason, _ = h.Text(d.Reason)
 		p.Data = d
 		return json.Marshal(p)
 	}
@@ -90,6 +108,17 @@ func (m Message) body(inbox string) ([]byte, error) {
 		a.Request, a.Cut = a.Request.Brief(), true
 		p.Data = a
 		raw, err = json.Marshal(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, hidden := h.JSON(raw); hidden {
+		// The options and the digest are what an answer is made of.
+		a.Redacted, a.Request.Options, a.Request.Digest, a.Request.ToolDigest = true, nil, "", ""
+		p.Data = a
+		if raw, err = json.Marshal(p); err == nil {
+			raw, _ = h.JSON(raw)
+		}
 	}
 	return raw, err
 }

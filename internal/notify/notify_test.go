@@ -81,7 +81,7 @@ func TestSlackShowsAllOrOffersNoAnswer(t *testing.T) {
 func TestAWebhookSaysThatItIsCut(t *testing.T) {
 	t.Parallel()
 	for size, cut := range map[int]bool{100: false, maxPayload: true} {
-		raw, err := Message{Kind: agent.NoticeOpened, Interaction: request(strings.Repeat("x", size))}.body("")
+		raw, err := Message{Kind: agent.NoticeOpened, Interaction: request(strings.Repeat("x", size))}.body("", none{})
 		if err != nil || len(raw) > maxPayload || strings.Contains(string(raw), `"cut":true`) != cut {
 			t.Errorf("%d: %d bytes, cut %t, %v", size, len(raw), !cut, err)
 		}

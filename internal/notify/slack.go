@@ -31,10 +31,15 @@ type SlackConfig struct {
 	Inbox   string // the address of the inbox, for links; "" gives none
 	// Users are who somebody in Slack is here, by their Slack id.
 	Users map[string]interaction.Principal
+	// Hider takes secrets out. nil hides nothing.
+	Hider Hider
 }
 
 // NewSlack makes a Slack notifier.
 func NewSlack(c SlackConfig) *Slack {
+	if c.Hider == nil {
+		c.Hider = none{}
+	}
 	options := []slack.Option{}
 	if c.API != "" {
 		options = append(options, slack.OptionAPIURL(strings.TrimSuffix(c.API, "/")+"/"))
@@ -79,14 +84,20 @@ const (
 // blocks are a message's, and its text for notifications.
 func (s *Slack) blocks(m Message) (out []slack.Block, summary string) {
 	i, req := m.Interaction, m.Interaction.Request
-	summary = clip(interaction.Visible(req.Title), interaction.MaxTitleBytes)
+	title, hidden := s.c.Hider.Text(req.Title)
+	summary = clip(interaction.Visible(title), interaction.MaxTitleBytes)
 	if i.Status.Final() {
-		return []slack.Block{section(ended(i))}, summary
+		end, _ := s.c.Hider.Text(ended(i))
+		return []slack.Block{section(clip(end, maxSlackText))}, summary
 	}
 	if m.Kind == agent.NoticeReminded {
 		summary = "Still waits: " + summary
 	}
-	text := whole(req)
+	args, some := s.c.Hider.JSON(req.ToolArgs)
+	hidden = hidden || some
+	req.ToolArgs = args
+	text, some := s.c.Hider.Text(whole(req))
+	hidden = hidden || some
 	pieces, cut := split(text)
 	out = append(out, section(summary))
 	for _, p := range pieces {
@@ -97,6 +108,8 @@ func (s *Slack) blocks(m Message) (out []slack.Block, summary string) {
 	switch {
 	case cut:
 		why = fmt.Sprintf("This is not all of it (%d bytes in all), so it can't be answered here.", len(text))
+	case hidden:
+		why = "What looks like secrets is hidden here, so it can't be answered here."
 	case req.Kind == interaction.KindResult:
 		why = "The output that waits is shown in the inbox only, so it can't be answered here."
 	case len(req.Interactions) > 0 || req.HasSecret():

@@ -24,6 +24,7 @@ type Webhook struct {
 	client *http.Client
 	hosts  []string
 	now    func() time.Time
+	hider  Hider
 }
 
 // WebhookConfig is what a webhook is made of.
@@ -34,6 +35,8 @@ type WebhookConfig struct {
 	// Hosts are names that a callback may lead to although their addresses are private.
 	Hosts []string
 	Now   func() time.Time
+	// Hider takes secrets out. nil hides nothing.
+	Hider Hider
 }
 
 // NewWebhook makes a webhook, or says what is wrong with its settings.
@@ -42,7 +45,10 @@ func NewWebhook(c WebhookConfig) (*Webhook, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Webhook{url: c.URL, key: key, inbox: c.Inbox, now: c.Now, hosts: c.Hosts}
+	w := &Webhook{url: c.URL, key: key, inbox: c.Inbox, now: c.Now, hosts: c.Hosts, hider: c.Hider}
+	if w.hider == nil {
+		w.hider = none{}
+	}
 	if w.now == nil {
 		w.now = time.Now
 	}
@@ -76,7 +82,7 @@ func (w *Webhook) Notify(ctx context.Context, m Message) error {
 			return &RefusedError{Reason: err.Error()}
 		}
 	}
-	body, err := m.body(w.inbox)
+	body, err := m.body(w.inbox, w.hider)
 	if err != nil {
 		return &RefusedError{Reason: "the message can't be written: " + err.Error()}
 	}

@@ -46,6 +46,8 @@ type Options struct {
 	Getenv func(string) (string, bool)
 	// Failed is told what could not be measured or exported. It may be nil.
 	Failed func(error)
+	// Hider takes secrets out of what is exported. nil hides nothing.
+	Hider Hider
 }
 
 // Telemetry is what measures one process.
@@ -123,6 +125,9 @@ func (t *Telemetry) trace(ctx context.Context, o Options, res *resource.Resource
 	}
 	if err != nil {
 		return fmt.Errorf("traces can't be exported: %w", err)
+	}
+	if o.Hider != nil {
+		exporter = hidingExporter{exporter, o.Hider}
 	}
 	t.traces = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(res))
 	t.tracer = t.traces.Tracer(scope)

@@ -1,0 +1,192 @@
+// Package redact takes secrets out of what is shown where not everybody who sees it may: logs, traces, notifications. It knows
+// the formats of common services' tokens, and names of fields whose values are secrets.
+//
+// Start at New. It never changes what is executed or kept; who shows something says that parts were hidden. What it does not
+// recognise stays: a secret without a known form under a harmless name. Work is linear in the text, and bounded.
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Mark stands in the place of a secret.
+const Mark = "[redacted]"
+
+// MaxText bounds what is looked through of one text. The rest is left out.
+const MaxText = 256 << 10
+
+// Rules say what a secret is. They are safe for concurrent use; nil hides nothing.
+type Rules struct {
+	names  []string // plain; a field's name ends with one
+	beside *regexp.Regexp
+}
+
+// New returns rules that know the usual names, and more.
+func New(names ...string) *Rules {
+	r := &Rules{names: slices.Clone(usual)}
+	for _, n := range names {
+		if n = plain(n); n != "" && !slices.Contains(r.names, n) {
+			r.names = append(r.names, n)
+		}
+	}
+	r.beside = named(r.names)
+	return r
+}
+
+// Field reports whether the value of a field of that name is a secret.
+func (r *Rules) Field(name string) bool {
+	if r == nil {
+		return false
+	}
+	p := plain(name)
+	return p == "token" || slices.ContainsFunc(r.names, func(n string) bool { return strings.HasSuffix(p, n) })
+}
+
+// Text returns a text without its secrets, and whether something was hidden.
+func (r *Rules) Text(s string) (string, bool) {
+	if r == nil || s == "" {
+		return s, false
+	}
+	rest := ""
+	if len(s) > MaxText {
+		n := MaxText
+		for n > 0 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		rest = fmt.Sprintf(" [%d bytes more are left out]", len(s)-n)
+		s = s[:n]
+	}
+	hidden := rest != ""
+	lower := strings.ToLower(s)
+	for _, f := range shapes {
+		if slices.ContainsFunc(f.hints, func(h string) bool { return strings.Contains(lower, h) }) {
+			var found bool
+			s, found = replace(f.re, s)
+			hidden = hidden || found
+		}
+	}
+	s, found := replace(r.beside, s)
+	return s + rest, hidden || found
+}
+
+// replace puts the mark in the place of what an expression finds: of its group, where it has one.
+func replace(re *regexp.Regexp, s string) (string, bool) {
+	var b strings.Builder
+	last, found := 0, false
+	for _, at := range re.FindAllStringSubmatchIndex(s, -1) {
+		from, to := at[len(at)-2], at[len(at)-1]
+		if s[from:to] == Mark {
+			continue
+		}
+		b.WriteString(s[last:from])
+		b.WriteString(Mark)
+		last, found = to, true
+	}
+	if !found {
+		return s, false
+	}
+	b.WriteString(s[last:])
+	return b.String(), true
+}
+
+// JSON returns a value without the secrets in its texts and under names of secrets, at any depth, and whether something was
+// hidden. Where nothing was, it is the same, byte for byte. What is no JSON is hidden whole.
+func (r *Rules) JSON(raw []byte) ([]byte, bool) {
+	if r == nil || len(raw) == 0 {
+		return raw, false
+	}
+	w := walk{rules: r, in: json.NewDecoder(bytes.NewReader(raw))}
+	w.in.UseNumber()
+	if err := w.value(false); err != nil {
+		return []byte(`"` + Mark + `"`), true
+	}
+	if _, err := w.in.Token(); err == nil { // something follows
+		return []byte(`"` + Mark + `"`), true
+	}
+	if !w.hidden {
+		return raw, false
+	}
+	return w.out.Bytes(), true
+}
+
+// walk copies JSON token by token: members that come twice are seen twice.
+type walk struct {
+	rules  *Rules
+	in     *json.Decoder
+	out    bytes.Buffer
+	hidden bool
+}
+
+func (w *walk) value(secret bool) error {
+	t, err := w.in.Token()
+	if err != nil {
+		return err
+	}
+	switch v := t.(type) {
+	case json.Delim:
+		return w.members(v, secret)
+	case string:
+		w.text(v, secret)
+	case json.Number:
+		if secret {
+			w.text(v.String(), true)
+		} else {
+			w.out.WriteString(v.String())
+		}
+	default: // true, false, null: no secrets
+		fmt.Fprint(&w.out, orNull(v))
+	}
+	return nil
+}
+
+func orNull(v any) any {
+	if v == nil {
+		return "null"
+	}
+	return v
+}
+
+func (w *walk) members(open json.Delim, secret bool) error {
+	w.out.WriteString(open.String())
+	for first := true; w.in.More(); first = false {
+		if !first {
+			w.out.WriteByte(',')
+		}
+		under := secret
+		if open == '{' {
+			t, err := w.in.Token()
+			if err != nil {
+				return err
+			}
+			name, _ := t.(string)
+			w.text(name, false)
+			w.out.WriteByte(':')
+			under = under || w.rules.Field(name)
+		}
+		if err := w.value(under); err != nil {
+			return err
+		}
+	}
+	closing, err := w.in.Token()
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(&w.out, closing)
+	return nil
+}
+
+func (w *walk) text(s string, secret bool) {
+	shown, hidden := w.rules.Text(s)
+	if secret && s != "" {
+		shown, hidden = Mark, s != Mark
+	}
+	w.hidden = w.hidden || hidden
+	b, _ := json.Marshal(shown) // a text always has a JSON form
+	w.out.Write(b)
+}

@@ -1,0 +1,141 @@
+package redact_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"holdpoint/internal/redact"
+)
+
+// x is filling for tokens that look like a service's and are nobody's.
+func x(n int) string { return strings.Repeat("aB3", n/3+1)[:n] }
+
+// secrets are texts of which the second part must not be seen.
+var secrets = [][2]string{
+	{"aws ", "AKIA" + strings.Repeat("Q", 16)}, {"github ", "ghp_" + x(36)}, {"fine ", "github_pat_" + x(30)}, {"gitlab ", "glpat-" + x(20)},
+	{"slack ", "xoxb-" + x(24)}, {"post to https://hooks.slack.com/services/", "T00000000/B00000000/" + x(24)}, {"stripe ", "sk_live_" + x(24)},
+	{"webhook ", "whsec_" + x(32)}, {"model ", "sk-ant-" + x(40)}, {"google ", "AIza" + x(35)}, {"oauth ", "ya29." + x(40)}, {"npm ", "npm_" + x(36)},
+	{"hf ", "hf_" + x(34)}, {"sendgrid ", "SG." + x(22) + "." + x(43)}, {"vault ", "hvs." + x(24)}, {"telegram ", "12345678:AA" + x(33)},
+	{"azure DefaultEndpointsProtocol=https;AccountKey=", x(40) + "=="}, {"jwt ", "eyJ" + x(20) + ".eyJ" + x(30) + "." + x(20)},
+	{"Authorization: Bearer ", x(20)}, {"curl -H 'authorization: basic ", x(16) + "="}, {"postgres://ann:", "hunter2"}, {"redis://:", "hunter2"},
+	{"curl -u ann:", "hunter22"}, {"PASSWORD=", "hunter22"}, {`"api_key": "`, "hunter22"}, {"mysql --password ", "hunter22"}, {"client-secret=", "hunter22"},
+	{"pin_code=", "12345"}, {"-----BEGIN RSA PRIVATE KEY-----\n", "MIIEabc\ndef\n-----END RSA PRIVATE KEY-----"}, {"-----BEGIN OPENSSH PRIVATE KEY-----\n", "MIIEabc cut off"},
+}
+
+func TestKnownSecretsAreHidden(t *testing.T) {
+	t.Parallel()
+	r := redact.New("PIN code")
+	for _, s := range secrets {
+		text := s[0] + s[1]
+		if strings.Contains(s[0], "://") && !strings.Contains(s[0], "slack") {
+			text += "@db.example/x"
+		}
+		got, hidden := r.Text("before " + text + " after")
+		if !hidden || strings.Contains(got, s[1]) || !strings.HasPrefix(got, "before ") || !strings.Contains(got, redact.Mark) {
+			t.Errorf("%q is shown as %q", text, got)
+		}
+		if again, more := r.Text(got); more && again != got {
+			t.Errorf("%q changes again, to %q", got, again)
+		}
+		b, _ := json.Marshal(map[string]any{"command": text})
+		if out, hidden := r.JSON(b); !hidden || strings.Contains(string(out), s[1]) || !json.Valid(out) {
+			t.Errorf("in JSON %s is shown as %s", b, out)
+		}
+	}
+}
+
+func TestWhatIsNoSecretStays(t *testing.T) {
+	t.Parallel()
+	r := redact.New()
+	for _, text := range []string{"", "ls -la", "the password is asked for at the terminal", "PGPASSWORD=$DB_PASSWORD psql", `curl -H "X-Api-Key: ${KEY}"`, "https://example.com/a:b@c",
+		"git push origin main", "max_tokens=400", "sk-learn", "5 basic rules", "tokenizer: fast", "AKIA is how they begin", "task-1-2", "see https://example.com:8080/x"} {
+		if got, hidden := r.Text(text); hidden || got != text {
+			t.Errorf("%q is shown as %q", text, got)
+		}
+	}
+	raw := []byte("{ \"a\" : 1.0, \"b\":[true,null,\"<x>\"], \"secret\": false, \"password\": \"\" }")
+	if got, hidden := r.JSON(raw); hidden || string(got) != string(raw) {
+		t.Errorf("%s is shown as %s", raw, got)
+	}
+}
+
+func TestFieldsOfSecretsAreHiddenAtAnyDepth(t *testing.T) {
+	t.Parallel()
+	r := redact.New("pin")
+	for raw, want := range map[string]string{
+		`{"password":"x"}`:                       `{"password":"[redacted]"}`,
+		`{"a":[{"dbPassword":"x","n":1}]}`:       `{"a":[{"dbPassword":"[redacted]","n":1}]}`,
+		`{"X-API-Key":12345}`:                    `{"X-API-Key":"[redacted]"}`,
+		`{"credentials":{"user":"u","k":["v"]}}`: `{"credentials":{"user":"[redacted]","k":["[redacted]"]}}`,
+		`{"token":"x","next_page_token":"y"}`:    `{"token":"[redacted]","next_page_token":"y"}`,
+		`{"password":"first","password":""}`:     `{"password":"[redacted]","password":""}`,
+		`{"PIN":"1"}`:                            `{"PIN":"[redacted]"}`,
+		`{"body":"{\"password\":\"hunter22\"}"}`: `{"body":"{\"password\":\"[redacted]\"}"}`,
+		`{"ghp_` + x(36) + `":1}`:                `{"[redacted]":1}`,
+		`{"password":"x"`:                        `"[redacted]"`,
+		`{} {"password":"x"}`:                    `"[redacted]"`,
+	} {
+		if got, hidden := r.JSON([]byte(raw)); !hidden || string(got) != want {
+			t.Errorf("%s is shown as %s, want %s", raw, got, want)
+		}
+	}
+}
+
+func TestHostileTextIsBounded(t *testing.T) {
+	t.Parallel()
+	r := redact.New()
+	bait := "-----BEGIN PRIVATE KEY password= eyJa.eyJ sk- xoxb- ghp_ akia basic bearer http://a:b -u a: "
+	text := strings.Repeat(bait, 8<<20/len(bait))
+	began := time.Now()
+	got, hidden := r.Text(text)
+	if took := time.Since(began); took > time.Minute || !hidden || len(got) > 2*redact.MaxText {
+		t.Errorf("%d bytes became %d in %s", len(text), len(got), took)
+	}
+	if got, _ := r.Text(strings.Repeat("é", redact.MaxText)); !utf8.ValidString(got) {
+		t.Error("a character was cut in two")
+	}
+	deep := strings.Repeat(`{"password":[`, 20_000)
+	if got, hidden := r.JSON([]byte(deep)); !hidden || len(got) > 100 {
+		t.Errorf("nested: %d bytes", len(got))
+	}
+}
+
+func TestNoRulesHideNothing(t *testing.T) {
+	t.Parallel()
+	var r *redact.Rules
+	if got, hidden := r.Text("password=hunter22"); hidden || got != "password=hunter22" {
+		t.Errorf("shown as %q", got)
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	for n, s := range secrets {
+		f.Add(s[0], " after", uint8(n))
+	}
+	f.Add("{\"password\":\"", "\"}", uint8(1))
+	f.Add("\xff\x00[redacted]", "@", uint8(3))
+	r := redact.New("pin_code")
+	f.Fuzz(func(t *testing.T, before, after string, n uint8) {
+		planted := secrets[int(n)%16][1] // those whose form is in themselves
+		for _, text := range []string{before, before + " " + planted + " " + after} {
+			got, _ := r.Text(text)
+			if utf8.ValidString(text) && !utf8.ValidString(got) {
+				t.Fatalf("%q became %q, which is no text", text, got)
+			}
+			if strings.Contains(text, planted+" ") && len(text) < redact.MaxText && strings.Contains(text, " "+planted) && strings.Contains(got, planted) && !strings.HasPrefix(planted, "T0") {
+				t.Fatalf("%q is shown as %q", text, got)
+			}
+			b, err := json.Marshal(map[string]string{text: text})
+			if err != nil {
+				continue
+			}
+			if out, _ := r.JSON(b); !json.Valid(out) {
+				t.Fatalf("%s became %s, which is no JSON", b, out)
+			}
+		}
+		_, _ = r.JSON([]byte(before))
+	})
+}

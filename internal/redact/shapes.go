@@ -1,0 +1,85 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+// shape is what one kind of secret looks like. hints are what stands in every text that has one, in lower case: a text
+// without is not searched. Where the expression has a group, the group is the secret.
+type shape struct {
+	hints []string
+	re    *regexp.Regexp
+}
+
+func of(expression string, hints ...string) shape {
+	return shape{hints, regexp.MustCompile(expression)}
+}
+
+// shapes are the formats that services publish for their tokens, as gitleaks (MIT) also lists them, headers and addresses.
+// None needs entropy or a guess: what looks like prose stays.
+var shapes = []shape{
+	of(`-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----|\z)`, "private key"),
+	of(`\bAGE-SECRET-KEY-1[A-Z0-9]{50,}`, "age-secret-key-1"),
+	of(`\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b`, "akia", "asia", "abia", "acca"),
+	of(`\bgh[oprsu]_[A-Za-z0-9]{30,}`, "gho_", "ghp_", "ghr_", "ghs_", "ghu_"),
+	of(`\bgithub_pat_[A-Za-z0-9_]{22,}`, "github_pat_"),
+	of(`\bgl(?:pat|ptt|dt|rt|soat|cbt|ft|agent|oas)-[A-Za-z0-9_.-]{20,}`, "gl"),
+	of(`\bxox[a-z]-[A-Za-z0-9-]{10,}`, "xox"),
+	of(`\bxapp-[0-9]-[A-Za-z0-9-]{10,}`, "xapp-"),
+	of(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/_-]{20,})`, "hooks.slack.com"),
+	of(`\b[rs]k_(?:live|test|prod)_[A-Za-z0-9]{10,}`, "k_live_", "k_test_", "k_prod_"),
+	of(`\bwhsec_[A-Za-z0-9+/=_-]{16,}`, "whsec_"),
+	of(`\bsk-[A-Za-z0-9_-]{20,}`, "sk-"),
+	of(`\bAIza[A-Za-z0-9_-]{30,}`, "aiza"),
+	of(`\bya29\.[A-Za-z0-9_-]{20,}`, "ya29."),
+	of(`\bGOCSPX-[A-Za-z0-9_-]{20,}`, "gocspx-"),
+	of(`\bnpm_[A-Za-z0-9]{30,}`, "npm_"),
+	of(`\bpypi-[A-Za-z0-9_-]{16,}`, "pypi-"),
+	of(`\bhf_[A-Za-z0-9]{30,}`, "hf_"),
+	of(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`, "sg."),
+	of(`\bSK[0-9a-f]{32}\b`, "sk"),
+	of(`\bdo[opr]_v1_[a-f0-9]{40,}`, "_v1_"),
+	of(`\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}`, "shp"),
+	of(`\bhv[bsr]\.[A-Za-z0-9_-]{20,}`, "hvb.", "hvs.", "hvr."),
+	of(`\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, ":aa"),
+	of(`(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature)=([A-Za-z0-9+/%=&_.-]{16,})`, "accountkey", "sharedaccess"),
+	of(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, "eyj"),
+	of(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})`, "bearer", "basic"),
+	of(`(?i)\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@"'<>]{0,200}:([^\s/@"'<>]{1,500})@`, "://"),
+	of(`(?:^|\s)(?:-u|--user|--proxy-user)[ =]*["']?[^\s:"']{1,200}:([^\s"']{1,500})`, "-u"),
+}
+
+// usual are the names of fields whose values are secrets. A name counts if it ends so, in any spelling: db_password,
+// X-Api-Key, clientSecret.
+var usual = []string{"password", "passwd", "passphrase", "pwd", "secret", "apikey", "secretkey", "accesskey", "privatekey", "accesstoken", "refreshtoken",
+	"authtoken", "sessiontoken", "bearertoken", "apitoken", "authorization", "cookie", "credentials", "connectionstring"}
+
+// named finds a value beside its name: password=…, "api_key": "…", --client-secret …. What is a reference to a variable, or
+// hidden already, is none.
+func named(names []string) *regexp.Regexp {
+	spelled := make([]string, len(names))
+	for n, name := range names {
+		letters := make([]string, 0, len(name))
+		for _, r := range name {
+			letters = append(letters, regexp.QuoteMeta(string(r)))
+		}
+		spelled[n] = strings.Join(letters, "[_-]?")
+	}
+	const value = `["']?([^\s"',;&$<>*{}()\[\]][^\s"',;&]{2,})`
+	return regexp.MustCompile(`(?i)(?:(?:` + strings.Join(spelled, "|") + `)["']?\s{0,4}(?::|=)\s{0,4}|--?[a-z0-9_-]{0,60}(?:` + strings.Join(spelled, "|") + `)\s{1,4})` + value)
+}
+
+// plain is a name without what spellings differ in.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r > 127:
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + ('a' - 'A')
+		default:
+			return -1
+		}
+	}, name)
+}
