@@ -227,29 +227,34 @@ func BenchmarkDecisionToTool(b *testing.B) {
 	}
 }
 
+// atATime is how many runs end in a second, 50 at a time.
+func atATime(run func(input string)) float64 {
+	began := time.Now()
+	var all sync.WaitGroup
+	free := make(chan struct{}, 50)
+	for range *gatedRuns {
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			run(uuid.NewString())
+		})
+	}
+	all.Wait()
+	return float64(*gatedRuns) / time.Since(began).Seconds()
+}
+
+// whole runs one to its end, approved as soon as it asks.
+func (g *gate) whole(b *testing.B, input string) {
+	g.follow(b, input, func(id interaction.ID) bool { g.approve(b, id); return true })
+}
+
 // BenchmarkGatedRuns measures whole runs, 50 at a time, each approved as soon as it asks.
 func BenchmarkGatedRuns(b *testing.B) {
 	g := newGate(b)
 	x := newPlainGate(b, g.Client)
-	atATime := func(run func(input string)) float64 {
-		began := time.Now()
-		var all sync.WaitGroup
-		free := make(chan struct{}, 50)
-		for range *gatedRuns {
-			free <- struct{}{}
-			all.Go(func() {
-				defer func() { <-free }()
-				run(uuid.NewString())
-			})
-		}
-		all.Wait()
-		return float64(*gatedRuns) / time.Since(began).Seconds()
-	}
 	for b.Loop() {
 		theirs := atATime(func(input string) { x.whole(b, input) })
-		ours := atATime(func(input string) {
-			g.follow(b, input, func(id interaction.ID) bool { g.approve(b, id); return true })
-		})
+		ours := atATime(func(input string) { g.whole(b, input) })
 		b.ReportMetric(ours, "runs/s")
 		b.ReportMetric(theirs, "bare-runs/s")
 		b.ReportMetric(ours/theirs, "ratio")

@@ -62,11 +62,11 @@ var shapes = []struct {
 	{name: "quorum", rules: []string{`{match: effect, decision: ask, quorum: 2}`}, turns: one(), drive: twoVotes, events: 6 + 4, actions: 2 + 2},
 	{name: "steered", turns: one(), drive: steer, events: 6 + 4, actions: 2 + 2},
 	{name: "quick", rules: []string{`{match: "effect", decision: allow}`}, turns: one(), quick: func(context.Context, tool.Call) {},
-		events: 3 + 2 + 1, actions: 1 + 1},
+		events: 3 + 2 + 1, actions: 1 + 1 + 1},
 	{name: "five_quick", rules: []string{`{match: "effect", decision: allow}`}, turns: parallel(5), quick: func(context.Context, tool.Call) {},
-		events: 3 + 2 + 5, actions: 1 + 1},
+		events: 3 + 2 + 5, actions: 1 + 1 + 1},
 	{name: "quick_cut_off", rules: []string{`{match: "effect", decision: allow}`}, turns: one(), quick: slowAtFirst(),
-		events: 3 + 2 + 1 + 3, actions: 1 + 1 + 1},
+		events: 3 + 2 + 1 + 3, actions: 1 + 1 + 1 + 1},
 	{name: "quick_beside_a_gate", rules: []string{`{match: "effect(n:0)", decision: ask}`, `{match: "effect(n:1)", decision: allow}`}, turns: parallel(2),
 		quick: func(context.Context, tool.Call) {}, drive: answerAll("approve"), events: 3 + 3 + 3 + 2, actions: 1 + 1 + 1 + 1},
 	{name: "malformed_signal", turns: one(), drive: malformed, events: 6 + 2 + 4, actions: 2 + 1 + 2},
@@ -209,16 +209,21 @@ func slowAtFirst() func(context.Context, tool.Call) {
 	return func(ctx context.Context, _ tool.Call) { once.Do(func() { <-ctx.Done() }) }
 }
 
-// actions counts what Temporal Cloud would bill. All local activities of one workflow task are one action.
+// actions counts what Temporal Cloud would bill. All local activities of one workflow task are one action; so is a version marker,
+// while the search attribute that comes with it is none.
 func actions(events []*history.HistoryEvent) int {
 	n := 0
 	tasks := map[int64]bool{}
 	for _, e := range events {
 		switch e.GetEventType() {
 		case enums.EVENT_TYPE_MARKER_RECORDED:
-			if m := e.GetMarkerRecordedEventAttributes(); m.GetMarkerName() == "LocalActivity" && !tasks[m.GetWorkflowTaskCompletedEventId()] {
-				tasks[m.GetWorkflowTaskCompletedEventId()] = true
+			m := e.GetMarkerRecordedEventAttributes()
+			local := m.GetMarkerName() == "LocalActivity"
+			if !local || !tasks[m.GetWorkflowTaskCompletedEventId()] {
 				n++
+			}
+			if local {
+				tasks[m.GetWorkflowTaskCompletedEventId()] = true
 			}
 		case enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enums.EVENT_TYPE_TIMER_STARTED,
 			enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:

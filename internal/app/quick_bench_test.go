@@ -47,7 +47,8 @@ func BenchmarkQuickCalls(b *testing.B) {
 }
 
 // BenchmarkEager measures what it is worth that a server hands out activities with the answer to the workflow task that schedules
-// them, turn and turn about with one that does not. Each gated run goes to its end, as in BenchmarkDecisionToTool.
+// them, turn and turn about with one that does not: from an approval to its tool, and in runs a second, 50 at a time, beside those
+// of the bare workflow.
 func BenchmarkEager(b *testing.B) {
 	gates := map[string]*gate{}
 	for _, eager := range []string{"true", "false"} {
@@ -71,6 +72,11 @@ func BenchmarkEager(b *testing.B) {
 			b.ReportMetric(quantile(took["true"], q), name+"-ms")
 			b.ReportMetric(quantile(took["false"], q), "lazy-"+name+"-ms")
 			b.ReportMetric(quantile(took["true"], q)/quantile(took["false"], q), name+"-ratio")
+		}
+		for eager, name := range map[string]string{"true": "", "false": "lazy-"} {
+			x := newPlainGate(b, gates[eager].Client)
+			b.ReportMetric(atATime(func(input string) { x.whole(b, input) }), name+"bare-runs/s")
+			b.ReportMetric(atATime(func(input string) { gates[eager].whole(b, input) }), name+"runs/s")
 		}
 	}
 }
