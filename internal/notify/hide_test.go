@@ -17,10 +17,15 @@ const planted = "ghp_aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3"
 func withSecrets() map[string]interaction.Interaction {
 	out := map[string]interaction.Interaction{}
 	for name, change := range map[string]func(r *interaction.Request){
-		"title":         func(r *interaction.Request) { r.Title = "Run bash: echo " + planted },
-		"details":       func(r *interaction.Request) { r.Details = "+ token " + planted },
-		"argument":      func(r *interaction.Request) { r.ToolArgs = json.RawMessage(`{"command":"echo ` + planted + `"}`) },
-		"named":         func(r *interaction.Request) { r.ToolArgs = json.RawMessage(`{"a":[{"userPin":"` + planted[5:] + `"}]}`) },
+		"title":    func(r *interaction.Request) { r.Title = "Run bash: echo " + planted },
+		"details":  func(r *interaction.Request) { r.Details = "+ token " + planted },
+		"argument": func(r *interaction.Request) { r.ToolArgs = json.RawMessage(`{"command":"echo ` + planted + `"}`) },
+		"named": func(r *interaction.Request) {
+			r.ToolArgs = json.RawMessage(`{"a":[{"userPin":"` + planted[5:] + `"}]}`)
+		},
+		"a part": func(r *interaction.Request) {
+			r.Interactions = []interaction.Request{{ID: "p", Digest: r.Digest, Message: "use " + planted, Options: []interaction.Option{{ID: "approve", Action: interaction.ActionApprove}}}}
+		},
 		"message":       func(r *interaction.Request) { r.Message = "use " + planted },
 		"earlier twice": func(r *interaction.Request) { r.ToolArgs = json.RawMessage(`{"pin":"` + planted[5:] + `","pin":""}`) },
 	} {
@@ -40,7 +45,7 @@ func TestWhereSecretsAreHiddenNothingCanBeAnswered(t *testing.T) {
 		m := Message{Kind: agent.NoticeOpened, Interaction: i}
 		blocks, summary := s.blocks(m)
 		raw, err := json.Marshal(blocks)
-		if err != nil || strings.Contains(string(raw)+summary, planted[5:]) || strings.Contains(string(raw), `"button"`) || !strings.Contains(string(raw), "is hidden here") {
+		if err != nil || strings.Contains(string(raw)+summary, planted[5:]) || strings.Contains(string(raw), `"button"`) || !strings.Contains(string(raw), "can't be answered here") {
 			t.Errorf("Slack, %s: %v %s", name, err, raw)
 		}
 		raw, err = m.body("", rules)

@@ -8,6 +8,7 @@ package notify
 import (
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,13 +115,23 @@ func (m Message) body(inbox string, h Hider) ([]byte, error) {
 	}
 	if _, hidden := h.JSON(raw); hidden {
 		// The options and the digest are what an answer is made of.
-		a.Redacted, a.Request.Options, a.Request.Digest, a.Request.ToolDigest = true, nil, "", ""
+		a.Redacted, a.Request = true, unanswerable(a.Request)
 		p.Data = a
 		if raw, err = json.Marshal(p); err == nil {
 			raw, _ = h.JSON(raw)
 		}
 	}
 	return raw, err
+}
+
+// unanswerable is a request, and the questions in it, without what an answer refers to.
+func unanswerable(r interaction.Request) interaction.Request {
+	r.Options, r.Digest, r.ToolDigest = nil, "", ""
+	r.Interactions = slices.Clone(r.Interactions)
+	for n := range r.Interactions {
+		r.Interactions[n] = unanswerable(r.Interactions[n])
+	}
+	return r
 }
 
 // link leads to an interaction in the inbox, "" where its address is not configured.

@@ -92,5 +92,6 @@ func (s *Slack) take(ctx context.Context, event slack.InteractionCallback, answe
 
 // tell shows something to the one who clicked, and to nobody else. That it can't be shown changes nothing.
 func (s *Slack) tell(ctx context.Context, event slack.InteractionCallback, text string) {
+	text, _ = s.c.Hider.Text(text)
 	_, _ = s.client.PostEphemeralContext(ctx, s.c.Channel, event.User.ID, slack.MsgOptionText(clip(interaction.VisibleLines(text), 1000), true))
 }

@@ -75,12 +75,16 @@ func (r *Rules) Text(s string) (string, bool) {
 	return s + rest, hidden || found
 }
 
-// replace puts the mark in the place of what an expression finds: of its group, where it has one.
+// replace puts the mark in the place of what an expression finds: of its group, where one is there.
 func replace(re *regexp.Regexp, s string) (string, bool) {
 	var b strings.Builder
 	last, found := 0, false
 	for _, at := range re.FindAllStringSubmatchIndex(s, -1) {
-		from, to := at[len(at)-2], at[len(at)-1]
+		n := len(at) - 2
+		for n > 0 && at[n] < 0 {
+			n -= 2
+		}
+		from, to := at[n], at[n+1]
 		if s[from:to] == Mark {
 			continue
 		}

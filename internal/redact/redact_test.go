@@ -22,7 +22,7 @@ var secrets = [][2]string{
 	{"azure DefaultEndpointsProtocol=https;AccountKey=", x(40) + "=="}, {"jwt ", "eyJ" + x(20) + ".eyJ" + x(30) + "." + x(20)},
 	{"Authorization: Bearer ", x(20)}, {"curl -H 'authorization: basic ", x(16) + "="}, {"postgres://ann:", "hunter2"}, {"redis://:", "hunter2"},
 	{"curl -u ann:", "hunter22"}, {"PASSWORD=", "hunter22"}, {`"api_key": "`, "hunter22"}, {"mysql --password ", "hunter22"}, {"client-secret=", "hunter22"},
-	{"pin_code=", "12345"}, {"-----BEGIN RSA PRIVATE KEY-----\n", "MIIEabc\ndef\n-----END RSA PRIVATE KEY-----"}, {"-----BEGIN OPENSSH PRIVATE KEY-----\n", "MIIEabc cut off"},
+	{"pin_code=", "12345"}, {`"password": "`, "correct horse battery"}, {`password='`, "two words"}, {`{\"password\":\"`, "hunter22"}, {"https://h/?token=", "abcdefgh12"}, {"-----BEGIN RSA PRIVATE KEY-----\n", "MIIEabc\ndef\n-----END RSA PRIVATE KEY-----"}, {"-----BEGIN OPENSSH PRIVATE KEY-----\n", "MIIEabc cut off"},
 }
 
 func TestKnownSecretsAreHidden(t *testing.T) {
@@ -36,6 +36,9 @@ func TestKnownSecretsAreHidden(t *testing.T) {
 		got, hidden := r.Text("before " + text + " after")
 		if !hidden || strings.Contains(got, s[1]) || !strings.HasPrefix(got, "before ") || !strings.Contains(got, redact.Mark) {
 			t.Errorf("%q is shown as %q", text, got)
+		}
+		if w := strings.Fields(s[1]); strings.Contains(got, w[len(w)-1]) && !strings.Contains(s[1], "PRIVATE") {
+			t.Errorf("of %q remains %q", text, got)
 		}
 		if again, more := r.Text(got); more && again != got {
 			t.Errorf("%q changes again, to %q", got, again)
@@ -51,7 +54,7 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 	t.Parallel()
 	r := redact.New()
 	for _, text := range []string{"", "ls -la", "the password is asked for at the terminal", "PGPASSWORD=$DB_PASSWORD psql", `curl -H "X-Api-Key: ${KEY}"`, "https://example.com/a:b@c",
-		"git push origin main", "max_tokens=400", "sk-learn", "5 basic rules", "tokenizer: fast", "AKIA is how they begin", "task-1-2", "see https://example.com:8080/x"} {
+		"git push origin main", "max_tokens=400", "next_page_token=abcdefghijk", "sk-learn", "5 basic rules", "tokenizer: fast", "AKIA is how they begin", "task-1-2", "see https://example.com:8080/x"} {
 		if got, hidden := r.Text(text); hidden || got != text {
 			t.Errorf("%q is shown as %q", text, got)
 		}

@@ -6,7 +6,7 @@ import (
 )
 
 // shape is what one kind of secret looks like. hints are what stands in every text that has one, in lower case: a text
-// without is not searched. Where the expression has a group, the group is the secret.
+// without is not searched. Where the expression has groups, the one that is there is the secret.
 type shape struct {
 	hints []string
 	re    *regexp.Regexp
@@ -47,6 +47,7 @@ var shapes = []shape{
 	of(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, "eyj"),
 	of(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})`, "bearer", "basic"),
 	of(`(?i)\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@"'<>]{0,200}:([^\s/@"'<>]{1,500})@`, "://"),
+	of(`(?i)(?:^|[^a-z0-9_-])token\\?["']?\s{0,4}[:=]\s{0,4}\\?["']?([A-Za-z0-9._~+/=-]{8,})`, "token"),
 	of(`(?:^|\s)(?:-u|--user|--proxy-user)[ =]*["']?[^\s:"']{1,200}:([^\s"']{1,500})`, "-u"),
 }
 
@@ -66,8 +67,8 @@ func named(names []string) *regexp.Regexp {
 		}
 		spelled[n] = strings.Join(letters, "[_-]?")
 	}
-	const value = `["']?([^\s"',;&$<>*{}()\[\]][^\s"',;&]{2,})`
-	return regexp.MustCompile(`(?i)(?:(?:` + strings.Join(spelled, "|") + `)["']?\s{0,4}(?::|=)\s{0,4}|--?[a-z0-9_-]{0,60}(?:` + strings.Join(spelled, "|") + `)\s{1,4})` + value)
+	const value = `(?:"([^"\\\n$](?:[^"\\\n]|\\.){2,})(?:"|$)|'([^'\n$][^'\n]{2,})(?:'|$)|\\?["']?([^\s"',;&$\\][^\s"',;&\\]{2,}))`
+	return regexp.MustCompile(`(?i)(?:(?:` + strings.Join(spelled, "|") + `)\\?["']?\s{0,4}(?::|=)\s{0,4}|--?[a-z0-9_-]{0,60}(?:` + strings.Join(spelled, "|") + `)\s{1,4})` + value)
 }
 
 // plain is a name without what spellings differ in.
