@@ -289,3 +289,27 @@ func TestAWorkerDiesInTheMiddleOfAQuickCall(t *testing.T) {
 	}
 	sideBySide(t, tests...)
 }
+
+// The server of the tests, like those of dev and deploy, hands the first workflow task out with the answer to the start, and
+// an activity with the answer to the task that schedules it.
+func TestARunAndItsActivitiesBeginAtOnce(t *testing.T) {
+	t.Parallel()
+	h := apptest.Start(t, apptest.WithModel(apptest.Turns()))
+	run := h.Begin("go")
+	completes(h, run.RunID)
+	events := h.Closed(run.Workflow)
+	if !events[0].GetWorkflowExecutionStartedEventAttributes().GetEagerExecutionAccepted() {
+		t.Error("the first workflow task went through the task queue")
+	}
+	scheduled := map[int64]time.Time{}
+	soonest := time.Hour
+	for _, e := range events {
+		scheduled[e.GetEventId()] = e.GetEventTime().AsTime()
+		if a := e.GetActivityTaskStartedEventAttributes(); a != nil {
+			soonest = min(soonest, e.GetEventTime().AsTime().Sub(scheduled[a.GetScheduledEventId()]))
+		}
+	}
+	if soonest > 2*time.Millisecond { // one that goes through its task queue is stored in between
+		t.Errorf("no activity began sooner than %s after it was scheduled", soonest)
+	}
+}
