@@ -14,8 +14,9 @@ import (
 
 // measure makes what this process is measured by, and serves it where Options.Metrics says.
 func (a *App) measure(ctx context.Context, part string) error {
+	log := a.log // which is another once the configuration is known, while exporters run already
 	t, err := telemetry.New(ctx, telemetry.Options{Part: part, Version: a.o.Version, Getenv: a.o.Getenv, Hider: redact.New(),
-		Failed: func(err error) { a.log.Warn("something could not be measured", "error", err) }})
+		Failed: func(err error) { log.Warn("something could not be measured", "error", err) }})
 	if err != nil {
 		return err
 	}
