@@ -3,6 +3,7 @@ package app_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -191,4 +192,50 @@ func TestAStageThatWasTakenAndNeverBeganEnds(t *testing.T) {
 			replay(t, events)
 		})
 	}
+}
+
+// TestAPausedWorkflowSkipsAndIsAnswered pauses a workflow of agents while it finds out that a stage is skipped, and again
+// before its gate is answered. Nothing begins before it goes on.
+func TestAPausedWorkflowSkipsAndIsAnswered(t *testing.T) {
+	t.Parallel()
+	taken, release := make(chan struct{}), make(chan struct{})
+	var steps atomic.Int32
+	h := apptest.Start(t, apptest.WithModel(echo()), withConfig(rounds), func(o *app.Options) {
+		o.Faults = func(p activities.Point) {
+			if p == activities.PointStageStored && steps.Add(1) == 2 {
+				close(taken)
+				<-release
+			}
+		}
+	})
+	run := h.Start("release", "go")
+	<-taken
+	control(t, h, run, "pause_run")
+	h.TakenIn(run.Workflow, 1)
+	close(release)
+	stands := func(turn int) {
+		t.Helper()
+		h.TakenIn(run.Workflow, 0)
+		if s, err := h.State(run.Workflow); err != nil || s.Status != "paused" || s.Steps != turn {
+			t.Errorf("it stands at step %d as %s, %v", s.Steps, s.Status, err)
+		}
+	}
+	stands(2)
+	control(t, h, run, "resume_run")
+	asked := h.Waits(run.RunID, 1)[0]
+	control(t, h, run, "pause_run")
+	for _, who := range []string{"alice", "bob"} {
+		h.Answer(asked.ID, said(who, "approve"))
+	}
+	h.Eventually("the gate to be closed", func() bool { return recordOf(h, asked.ID).Status == interaction.StatusAnswered })
+	stands(4)
+	if code, _ := h.HTTP("GET", "/v1/runs/"+string(run.RunID)+"-5-1-sub", nil); code != 404 {
+		t.Errorf("the stage behind the gate began: %d", code)
+	}
+	control(t, h, run, "resume_run")
+	completes(h, run.RunID)
+	balanced(h, run.RunID)
+	events := h.Closed(run.Workflow)
+	keep(t, "pipeline_skipped_and_answered_while_paused", events)
+	replay(t, events)
 }

@@ -186,6 +186,11 @@ func TestPausingARunPausesTheAgentsThatItCalled(t *testing.T) {
 	if end := h.Ended(run.RunID); end.Status != "completed" || done.count() != 1 {
 		t.Errorf("the run ended %s after %d effects", end.Status, done.count())
 	}
+	for name, id := range map[string]string{"paused_while_a_called_agent_works": run.Workflow, "paused_as_a_called_agent": workflows.RunWorkflowID(asked.RunID)} {
+		events := h.Closed(id)
+		keep(t, name, events)
+		replay(t, events)
+	}
 }
 
 func TestWhatBecomesOfACalledAgentIsToldToItsCaller(t *testing.T) {
