@@ -51,6 +51,9 @@ type question struct {
 	answers   []interaction.Response // accepted, in order
 	changes   []interaction.ChangeKind
 	passed    bool // while it was held, a rule came that allows the call
+	run       interaction.RunID
+	live      bool      // the call asks while it runs
+	givesUp   time.Time // when the call waits for it no longer, zero: never
 }
 
 // handing is a seat that was handed on.
@@ -78,6 +81,11 @@ func names(list []string, who string) bool {
 
 // pass lets time pass. What is held does not notice.
 func (q *question) pass(now time.Time) {
+	if q.open() && !q.givesUp.IsZero() && !now.Before(q.givesUp) && (q.Timeout == 0 || q.status == interaction.StatusHeld || q.givesUp.Before(q.deadline())) {
+		q.tick(q.givesUp)
+		q.status = interaction.StatusCancelled
+		return
+	}
 	if q.status != interaction.StatusPending {
 		return
 	}
@@ -113,6 +121,7 @@ var offered = map[interaction.Kind][]interaction.Action{
 		interaction.ActionSkip, interaction.ActionAnswer, interaction.ActionTerminate},
 	interaction.KindOutcomeUnknown: {interaction.ActionApprove, interaction.ActionSkip, interaction.ActionTerminate},
 	interaction.KindTool:           {interaction.ActionAnswer, interaction.ActionSkip, interaction.ActionTerminate},
+	interaction.KindStage:          {interaction.ActionApprove, interaction.ActionRedact, interaction.ActionReject, interaction.ActionTerminate},
 	interaction.KindResult:         {interaction.ActionApprove, interaction.ActionRedact, interaction.ActionWithhold, interaction.ActionTerminate},
 }
 
@@ -296,6 +305,15 @@ func (q *question) decide(allowed bool) {
 	default:
 		q.status = interaction.StatusCancelled
 	}
+}
+
+// runOf is the run whose call or stage an interaction is about.
+func runOf(id interaction.ID) interaction.RunID {
+	run := string(id)
+	for range 3 {
+		run = run[:max(strings.LastIndex(run, "-"), 0)]
+	}
+	return interaction.RunID(run)
 }
 
 // callOf is the call that an interaction is about.

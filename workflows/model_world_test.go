@@ -25,18 +25,27 @@ const (
 	fateStricter fate = "stricter" // when it is about to run, the approval is not enough
 	fateAsks     fate = "asks"     // the tool itself asks, before its effect
 	fateHeld     fate = "held"     // its output waits until people release it
+	fateLive     fate = "live"     // the tool asks while it runs, and may give up before anybody answers
+	fateAgent    fate = "agent"    // it hands the work to another agent, whose calls ask in their turn
 )
 
 // called is a call of a turn.
 type called struct {
 	Rule rule
 	Fate fate
+	Sub  []called // of the agent that it hands the work to
 }
 
 // world is what a run does to the world: its activities, doubled, with a ledger, rules, and the effects that happened.
 type world struct {
 	now    func() time.Time
 	turns  [][]called
+	stages []called // of a workflow of agents, which then takes the place of turns
+	// while calls run that ask: later has something happen then, and tell is the signal of such a call. Where they are nil,
+	// no call can ask while it runs.
+	later  func(wait time.Duration, then func())
+	tell   func(run interaction.RunID, q activities.Inquiry)
+	ended  func(token []byte, res activities.RunToolResult)
 	mu     sync.Mutex
 	asked  []interaction.Request
 	begun  map[interaction.CallID]time.Time // when an activity last began to carry it out
@@ -60,6 +69,8 @@ type callState struct {
 	held    bool // its output is in the ledger
 	result  tool.Status
 	runs    []time.Time
+	token   []byte // of the activity that asks while it runs
+	begun   bool   // the other agent was called
 }
 
 func newWorld(turns [][]called) *world {
@@ -67,15 +78,36 @@ func newWorld(turns [][]called) *world {
 		told: map[interaction.ID][]interaction.Outcome{}, texts: map[int][]string{}}
 	for t, calls := range turns {
 		for i, c := range calls {
-			w.calls[callID(t+1, i+1)] = &callState{called: c}
+			w.know(callID(t+1, i+1), c)
 		}
 	}
 	return w
 }
 
+// know adds a call, and those of the agent that it hands the work to.
+func (w *world) know(id interaction.CallID, c called) {
+	w.calls[id] = &callState{called: c}
+	for i, sub := range c.Sub {
+		w.know(interaction.CallID(fmt.Sprintf("%s-sub-1-%d", id, i+1)), sub)
+	}
+}
+
+// turnOf are the calls of a run's turn.
+func (w *world) turnOf(run interaction.RunID, turn int) (calls []called) {
+	switch by, sub := strings.CutSuffix(string(run), "-sub"); {
+	case sub && turn == 1:
+		return w.calls[interaction.CallID(by)].Sub
+	case !sub && turn <= len(w.turns):
+		return w.turns[turn-1]
+	default:
+		return nil
+	}
+}
+
 func (w *world) activities() map[string]any {
 	return map[string]any{activities.StartRunName: w.startRun, activities.CallModelName: w.callModel, activities.RunToolName: w.runTool, activities.RunQuickName: w.runQuick,
-		activities.ResolveCallName: w.resolveCall, activities.RecheckName: w.recheck, activities.RecordName: w.recordNews, activities.FinishRunName: w.finishRun}
+		activities.ResolveCallName: w.resolveCall, activities.RecheckName: w.recheck, activities.RecordName: w.recordNews, activities.FinishRunName: w.finishRun,
+		activities.ResolveAgentName: w.resolveAgent, activities.TakeStageName: w.takeStage, activities.EndStageName: w.endStage}
 }
 
 const modelRun = interaction.RunID("r")
@@ -92,11 +124,12 @@ func (w *world) complain(format string, args ...any) {
 func (w *world) ask(id interaction.CallID, kind interaction.Kind, r rule) *interaction.Request {
 	c := w.calls[id]
 	c.phase++
-	q := interaction.Request{ID: interaction.ID(fmt.Sprintf("%s-%d", id, c.phase)), RunID: modelRun, ToolCallID: id, ToolName: "effect", Kind: kind,
+	q := interaction.Request{ID: interaction.ID(fmt.Sprintf("%s-%d", id, c.phase)), RunID: runOf(interaction.ID(fmt.Sprintf("%s-%d", id, c.phase))), ToolCallID: id, ToolName: "effect", Kind: kind,
 		Title: "effect", Digest: fmt.Sprintf("sha256:%s-%d", id, c.phase), Reviewers: r.Reviewers, Quorum: r.Quorum, ExcludeRequester: r.FourEyes,
 		Requester: requester, OnTimeout: r.OnTimeout, CreatedAt: w.now()}
 	if kind == interaction.KindTool {
 		q.Type, q.Required = interaction.TypeInput, true
+		q.Live = c.Fate == fateLive
 	}
 	if r.Timeout > 0 {
 		q.ExpiresAt = later(q.CreatedAt, r.Timeout)
@@ -116,7 +149,9 @@ func (w *world) ask(id interaction.CallID, kind interaction.Kind, r rule) *inter
 func (w *world) ruleOf(q interaction.Request) rule {
 	c := w.calls[q.ToolCallID]
 	switch {
-	case q.Kind != interaction.KindPermission && q.Kind != interaction.KindResult:
+	case q.Live:
+		return liveRule
+	case q.Kind != interaction.KindPermission && q.Kind != interaction.KindResult && q.Kind != interaction.KindStage:
 		return rule{}
 	case c.Fate == fateStricter && strings.HasSuffix(string(q.ID), "-2"):
 		return stricter
@@ -124,6 +159,13 @@ func (w *world) ruleOf(q interaction.Request) rule {
 		return c.Rule
 	}
 }
+
+// liveRule is how a running call asks; one in two gives up before the deadline.
+var liveRule = rule{Timeout: 4}
+
+const givesUpAfter = 2
+
+func givesUp(id interaction.CallID) bool { return strings.HasSuffix(string(id), "-1") }
 
 var stricter = rule{Reviewers: []string{"ada", "bo"}, Quorum: 2}
 
@@ -134,16 +176,19 @@ func (w *world) startRun(context.Context, activities.StartRunInput) (activities.
 func (w *world) callModel(_ context.Context, in activities.CallModelInput) (activities.CallModelResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, t := range in.Texts {
-		w.texts[in.Turn] = append(w.texts[in.Turn], t.Text)
+	if in.RunID == modelRun {
+		for _, t := range in.Texts {
+			w.texts[in.Turn] = append(w.texts[in.Turn], t.Text)
+		}
+		w.turn = in.Turn
 	}
-	w.turn = in.Turn
-	if in.Turn > len(w.turns) {
+	calls := w.turnOf(in.RunID, in.Turn)
+	if len(calls) == 0 {
 		return activities.CallModelResult{Final: true}, nil
 	}
 	var out activities.CallModelResult
-	for i, c := range w.turns[in.Turn-1] {
-		plan := activities.CallPlan{CallID: callID(in.Turn, i+1), Tool: "effect", Next: activities.NextRun}
+	for i, c := range calls {
+		plan := activities.CallPlan{CallID: interaction.CallID(fmt.Sprintf("%s-%d-%d", in.RunID, in.Turn, i+1)), Tool: "effect", Next: activities.NextRun}
 		plan.Quick = c.Fate == fateFree
 		if c.Fate != fateFree {
 			plan.Next, plan.Interaction = activities.NextGate, w.ask(plan.CallID, interaction.KindPermission, c.Rule)
@@ -179,7 +224,7 @@ func (w *world) runQuick(ctx context.Context, in activities.RunToolInput) (activ
 	return activities.RunQuickResult{RunToolResult: res}, err
 }
 
-func (w *world) runTool(_ context.Context, in activities.RunToolInput) (activities.RunToolResult, error) {
+func (w *world) runTool(ctx context.Context, in activities.RunToolInput) (activities.RunToolResult, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.calls[in.CallID]
@@ -220,7 +265,14 @@ func (w *world) runTool(_ context.Context, in activities.RunToolInput) (activiti
 	if c.Fate == fateAsks && (in.Answer == nil || w.kindOf(in.Answer.InteractionID) != interaction.KindTool) {
 		return activities.RunToolResult{Interaction: w.ask(in.CallID, interaction.KindTool, rule{})}, nil
 	}
-	return w.effect(c, in.CallID)
+	switch {
+	case c.Fate == fateLive && w.later != nil:
+		return w.askLive(ctx, c, in.CallID)
+	case c.Fate == fateAgent:
+		return w.handOver(c, in.CallID)
+	default:
+		return w.effect(c, in.CallID)
+	}
 }
 
 // effect does what the call is for.
@@ -311,6 +363,10 @@ func (w *world) recordNews(_ context.Context, in activities.RecordInput) (activi
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.record = append(w.record, in)
+	for i := range in.Outcomes {
+		w.hand(&in.Outcomes[i])
+		w.endLive(callOf(in.Outcomes[i].InteractionID))
+	}
 	return activities.RecordResult{}, nil
 }
 

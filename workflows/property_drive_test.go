@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -13,7 +15,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"holdpoint/agent"
+	"holdpoint/activities"
 	"holdpoint/interaction"
 	"holdpoint/workflows"
 )
@@ -21,9 +23,9 @@ import (
 // place is where a run takes place: Temporal's test environment, or a real server.
 type place interface {
 	Now() time.Time
-	Signal(name string, message any)
-	Update(name, id string, then func(result any, err error), message any)
-	State() (workflows.State, error)
+	Signal(run interaction.RunID, name string, message any)
+	Update(run interaction.RunID, name, id string, then func(result any, err error), message any)
+	State(run interaction.RunID) (workflows.State, error)
 }
 
 // skipping is the test environment, which skips time.
@@ -31,14 +33,27 @@ type skipping struct {
 	*testsuite.TestWorkflowEnvironment
 }
 
-func (s skipping) Signal(name string, message any) { s.SignalWorkflow(name, message) }
-
-func (s skipping) Update(name, id string, then func(any, error), message any) {
-	s.UpdateWorkflow(name, id, &updated{then}, message)
+func (s skipping) Signal(run interaction.RunID, name string, message any) {
+	if run == modelRun {
+		s.SignalWorkflow(name, message)
+		return
+	}
+	_ = s.SignalWorkflowByID(workflows.RunWorkflowID(run), name, message) // to a run that has ended
 }
 
-func (s skipping) State() (state workflows.State, err error) {
+func (s skipping) Update(run interaction.RunID, name, id string, then func(any, error), message any) {
+	if run == modelRun {
+		s.UpdateWorkflow(name, id, &updated{then}, message)
+	} else if err := s.UpdateWorkflowByID(workflows.RunWorkflowID(run), name, id, &updated{then}, message); err != nil {
+		then(nil, err)
+	}
+}
+
+func (s skipping) State(run interaction.RunID) (state workflows.State, err error) {
 	value, err := s.QueryWorkflow(workflows.QueryState)
+	if run != modelRun {
+		value, err = s.QueryWorkflowByID(workflows.RunWorkflowID(run), workflows.QueryState)
+	}
 	if err == nil {
 		err = value.Get(&state)
 	}
@@ -67,22 +82,37 @@ type drive struct {
 	updates   int
 	questions []*question
 	sent      []interaction.Response
-	counted   map[interaction.ResponseID]interaction.ID // responses that were applied
+	counted   map[answered]interaction.ID // responses that were applied
 	early     []interaction.Response
 	refused   map[interaction.ResponseID]int // signals that were refused
 	texts     map[string]int                 // accepted
 	paused    bool
 	pauses    []span
 	stopped   bool
+	failed    bool                       // a gate of a workflow of agents was not approved
+	over      map[interaction.RunID]bool // runs of other agents that people stopped
 	wrong     []string
 }
+
+// answered is a response as its run knows it.
+type answered struct {
+	run interaction.RunID
+	id  interaction.ResponseID
+}
+
+func (d *drive) about(r interaction.Response) answered { return answered{d.of(r), r.ID} }
 
 type span struct{ from, to time.Time }
 
 var morning = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
 func newDrive(s script, seen map[string]int) *drive {
-	return &drive{script: s, w: newWorld(s.Turns), seen: seen, start: morning, counted: map[interaction.ResponseID]interaction.ID{},
+	w := newWorld(s.Turns)
+	for i, stage := range s.Stages {
+		w.know(callID(i+1, 1), stage)
+	}
+	w.stages = s.Stages
+	return &drive{script: s, w: w, seen: seen, start: morning, counted: map[answered]interaction.ID{}, over: map[interaction.RunID]bool{},
 		refused: map[interaction.ResponseID]int{}, texts: map[string]int{}}
 }
 
@@ -90,14 +120,18 @@ func (d *drive) complain(format string, args ...any) {
 	d.wrong = append(d.wrong, fmt.Sprintf("minute %d: ", d.minute)+fmt.Sprintf(format, args...))
 }
 
-// pass lets the whole run pass, and returns what went wrong.
-func (d *drive) pass() []string {
+// live lets the whole run pass, and returns what went wrong.
+func (d *drive) live() []string {
 	in := workflows.RunInput{RunID: modelRun, SessionID: "s", Agent: "tester", Input: "go", Requester: requester, Trust: d.Trust.input()}
 	at := d.start
 	for {
 		d.environment(at)
 		d.plan()
-		d.env.ExecuteWorkflow(workflows.AgentRun, in)
+		if len(d.Stages) > 0 {
+			d.env.ExecuteWorkflow(workflows.Pipeline, in)
+		} else {
+			d.env.ExecuteWorkflow(workflows.AgentRun, in)
+		}
 		at = d.env.Now()
 		if !d.env.IsWorkflowCompleted() {
 			return append(d.wrong, "the run did not end")
@@ -130,6 +164,10 @@ func (d *drive) environment(at time.Time) {
 	d.env.SetTestTimeout(20 * time.Second)
 	d.env.SetContinueAsNewSuggested(d.Anew)
 	d.w.now = d.env.Now
+	d.w.later = func(wait time.Duration, then func()) { d.env.RegisterDelayedCallback(then, wait) }
+	d.w.tell = func(run interaction.RunID, q activities.Inquiry) { d.place.Signal(run, workflows.MessageAsked, q) }
+	d.w.ended = func(token []byte, res activities.RunToolResult) { _ = d.env.CompleteActivity(token, res, nil) } // or it was stopped
+	d.env.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
 	for name, f := range d.w.activities() {
 		d.env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}
@@ -170,7 +208,15 @@ func (d *drive) plan() {
 func (d *drive) follow(now time.Time) {
 	d.w.mu.Lock()
 	for _, a := range d.w.asked[len(d.questions):] {
-		q := &question{rule: d.w.ruleOf(a), trust: d.Trust, id: a.ID, kind: a.Kind, digest: a.Digest, opened: a.CreatedAt, status: interaction.StatusPending}
+		q := &question{rule: d.w.ruleOf(a), trust: d.Trust, id: a.ID, kind: a.Kind, digest: a.Digest, opened: a.CreatedAt, status: interaction.StatusPending,
+			run: a.RunID, live: a.Live, givesUp: goneBy(a)}
+		if a.Live {
+			d.seen["asked while it ran"]++
+		} else if a.RunID != modelRun {
+			d.seen["asked by another agent"]++
+		} else if a.Kind == interaction.KindStage {
+			d.seen["asked by a stage"]++
+		}
 		if a.Kind == interaction.KindOutcomeUnknown {
 			d.seen["asked whether to run again"]++
 		}
@@ -186,17 +232,41 @@ func (d *drive) follow(now time.Time) {
 		}
 	}
 	d.w.mu.Unlock()
+	var due []time.Time
+	for _, q := range d.questions {
+		if q.open() && q.Timeout > 0 {
+			due = append(due, q.deadline())
+		}
+		if q.open() && !q.givesUp.IsZero() {
+			due = append(due, q.givesUp)
+		}
+	}
+	slices.SortFunc(due, time.Time.Compare)
+	for _, at := range due {
+		if at.Before(now) {
+			d.pass(at)
+		}
+	}
+	d.pass(now)
+}
+
+// pass lets time pass for the questions. Those of a run that has ended end with it.
+func (d *drive) pass(now time.Time) {
+	stopped, over := d.stopped || d.failed, maps.Clone(d.over)
 	for _, q := range d.questions {
 		was := q.status
-		if q.pass(now); q.status == interaction.StatusExpired && was != q.status && q.action == interaction.ActionTerminate {
-			d.stopped = true
+		if stopped || over[q.run] {
+			continue
+		}
+		if q.pass(now); q.status == interaction.StatusExpired && was != q.status {
+			d.ends(q)
 		}
 	}
 }
 
 // foresee applies an answer to the model: "" and it counts, or the code of an objection.
 func (d *drive) foresee(q *question, r interaction.Response, now time.Time) interaction.Code {
-	if done, ok := d.counted[r.ID]; ok {
+	if done, ok := d.counted[d.about(r)]; ok {
 		if done != r.RequestID {
 			return interaction.CodeInvalid
 		}
@@ -206,41 +276,24 @@ func (d *drive) foresee(q *question, r interaction.Response, now time.Time) inte
 		return codes[0]
 	}
 	q.take(r, now)
-	d.counted[r.ID] = r.RequestID
-	if r.Action == interaction.ActionTerminate {
-		d.stopped = true
+	d.counted[d.about(r)] = r.RequestID
+	if !q.open() {
+		d.ends(q)
 	}
 	return ""
 }
 
-// compare holds the run against the model.
-func (d *drive) compare() (wrong []string) {
-	s, err := d.State()
-	if err != nil {
-		return []string{err.Error()}
+// ends has a question's end be that of its run, where it is.
+func (d *drive) ends(q *question) {
+	switch {
+	case q.action == interaction.ActionTerminate && q.run == modelRun:
+		d.stopped = true
+	case q.action == interaction.ActionTerminate:
+		d.over[q.run] = true
+		d.stopped = d.stopped || len(d.Stages) > 0 // a stage that is stopped stops the workflow
+	case q.kind == interaction.KindStage && q.action == interaction.ActionReject:
+		d.failed = true
 	}
-	want, open := map[interaction.ID]string{}, agent.RunRunning
-	for _, q := range d.questions {
-		if q.open() {
-			want[q.id], open = fmt.Sprint(q.status, q.approvals()), agent.RunAwaitingHuman
-		}
-	}
-	if d.paused {
-		open = agent.RunPaused
-	}
-	if s.Status != open {
-		wrong = append(wrong, fmt.Sprintf("the run is %s, and should be %s", s.Status, open))
-	}
-	for _, p := range s.Pending {
-		if got := fmt.Sprint(p.Status, p.Approvals); got != want[p.ID] {
-			wrong = append(wrong, fmt.Sprintf("%s is %s, and should be %q", p.ID, got, want[p.ID]))
-		}
-		delete(want, p.ID)
-	}
-	if len(want) > 0 {
-		wrong = append(wrong, fmt.Sprintf("%v should be open", want))
-	}
-	return wrong
 }
 
 func (d *drive) find(id interaction.ID) *question {
@@ -261,6 +314,9 @@ func (d *drive) turn() int {
 
 // target is the question that a move is about.
 func (d *drive) target(m move) interaction.ID {
+	if id := d.ofOthers(m); id != "" {
+		return id
+	}
 	turn := max(min(d.turn(), len(d.Turns)), 1)
 	call := callID(turn, m.Call%len(d.Turns[turn-1])+1)
 	switch m.At {
@@ -276,6 +332,21 @@ func (d *drive) target(m move) interaction.ID {
 		}
 	}
 	return last
+}
+
+// ofOthers is the question of another agent, or of a stage, that a move is about; "" where it is about a call of the run. Of those
+// only what is open is answered: their runs end with them.
+func (d *drive) ofOthers(m move) interaction.ID {
+	var open []interaction.ID
+	for _, q := range d.questions {
+		if q.open() && (len(d.Stages) > 0 || m.Sub && q.run != modelRun) && !d.over[q.run] && !d.stopped {
+			open = append(open, q.id)
+		}
+	}
+	if len(open) == 0 {
+		return ""
+	}
+	return open[m.Call%len(open)]
 }
 
 // code is what an update was refused with, "" for one that was not.

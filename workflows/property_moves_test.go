@@ -76,25 +76,28 @@ func (d *drive) response(m move, id interaction.ResponseID, now time.Time) inter
 // deliver sends a message by one of the roads, and tells what it was refused with. A signal is never refused.
 func (d *drive) deliver(name string, message any, signal bool, then func(interaction.Code)) {
 	if signal {
-		d.place.Signal(name, message)
+		d.place.Signal(modelRun, name, message)
 		then("")
 		return
 	}
-	d.place.Update(name, fmt.Sprintf("u%d-%d-%d", d.minute, d.next, d.updates), func(_ any, err error) { then(code(err)) }, message)
+	d.place.Update(modelRun, name, fmt.Sprintf("u%d-%d-%d", d.minute, d.next, d.updates), func(_ any, err error) { then(code(err)) }, message)
 	d.updates++
 }
 
 // answer sends a response, and holds what becomes of it against the model.
 func (d *drive) answer(r interaction.Response, m move) {
+	if q := d.find(r.RequestID); d.of(r) != modelRun && (q == nil || !q.open() || d.over[q.run] || d.stopped) || len(d.Stages) > 0 && (q == nil || !q.open()) {
+		return // its run may have ended, or be about to
+	}
 	d.sent = append(d.sent, r)
 	if m.Signal {
-		d.place.Signal(workflows.MessageRespond, r)
+		d.place.Signal(d.of(r), workflows.MessageRespond, r)
 		if got := d.expect(r, ""); got != "" {
 			d.refused[r.ID]++
 		}
 		return
 	}
-	d.place.Update(workflows.MessageRespond, fmt.Sprintf("u%d-%d-%d", d.minute, d.next, d.updates), func(result any, err error) {
+	d.place.Update(d.of(r), workflows.MessageRespond, fmt.Sprintf("u%d-%d-%d", d.minute, d.next, d.updates), func(result any, err error) {
 		got := code(err)
 		if res, ok := result.(workflows.RespondResult); ok && err == nil {
 			got = interaction.Code(res.Items[0].Code)
@@ -108,6 +111,14 @@ func (d *drive) answer(r interaction.Response, m move) {
 		}
 	}, r)
 	d.updates++
+}
+
+// of is the run that an answer is for.
+func (d *drive) of(r interaction.Response) interaction.RunID {
+	if q := d.find(r.RequestID); q != nil {
+		return q.run
+	}
+	return modelRun
 }
 
 // expect applies a response to the model, and returns what it should be refused with. Of several objections, got may be
@@ -124,7 +135,7 @@ func (d *drive) expect(r interaction.Response, got interaction.Code) interaction
 				return got
 			}
 		}
-		_, before := d.counted[r.ID]
+		_, before := d.counted[d.about(r)]
 		c := d.foresee(q, r, now)
 		switch {
 		case c != "":
@@ -136,7 +147,7 @@ func (d *drive) expect(r interaction.Response, got interaction.Code) interaction
 		}
 		return c
 	}
-	if done, ok := d.counted[r.ID]; ok && done != r.RequestID {
+	if done, ok := d.counted[d.about(r)]; ok && done != r.RequestID {
 		return interaction.CodeInvalid
 	}
 	if d.toCome(r.RequestID) {
@@ -155,7 +166,7 @@ func (d *drive) expect(r interaction.Response, got interaction.Code) interaction
 }
 
 func (d *drive) objections(q *question, r interaction.Response) []interaction.Code {
-	if _, ok := d.counted[r.ID]; ok {
+	if _, ok := d.counted[d.about(r)]; ok {
 		return nil
 	}
 	return q.objections(r)
@@ -181,7 +192,7 @@ func (d *drive) settleTie(r interaction.Response, got interaction.Code) {
 	if (got == interaction.CodeAlreadyDecided || got == interaction.CodeUnknown) && d.endsAt(now) {
 		return
 	}
-	if q == nil || d.counted[r.ID] != "" {
+	if q == nil || d.counted[d.about(r)] != "" {
 		if want := d.expect(r, got); want != got {
 			d.complain("the answer %+v was met with %q, and should be with %q", r, got, want)
 		}
@@ -247,7 +258,7 @@ func (d *drive) rule(id interaction.ID, law string) {
 	law = c.law
 	d.w.mu.Unlock()
 	q.decide(law == "allow")
-	d.place.Signal(workflows.MessageRecheck, struct{}{})
+	d.place.Signal(q.run, workflows.MessageRecheck, struct{}{})
 }
 
 // windUp leads the run to its end, once the moves are done.
@@ -261,11 +272,11 @@ func (d *drive) windUp() {
 		d.control(workflows.ControlMessage{ID: interaction.ResponseID(fmt.Sprintf("z%d", d.rounds)), RunID: modelRun, Action: workflows.ResumeRun}, false, now)
 	}
 	for _, q := range d.questions {
-		if !q.open() {
+		if !q.open() || d.over[q.run] || d.stopped || d.failed {
 			continue
 		}
 		for n, who := range people {
-			if !q.open() { // and with it, perhaps, the run has ended
+			if !q.open() || d.stopped { // and with it, perhaps, the run has ended
 				break
 			}
 			r := interaction.Response{ID: interaction.ResponseID(fmt.Sprintf("z%d-%s-%d", d.rounds, q.id, n)), RequestID: q.id, Action: interaction.ActionApprove,

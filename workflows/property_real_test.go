@@ -5,17 +5,20 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"holdpoint/interaction"
 	"holdpoint/internal/devserver"
 	"holdpoint/workflows"
 )
@@ -68,14 +71,37 @@ func TestGateDoesAsItsModelSaysOnARealServer(t *testing.T) {
 func timeless(s script) script {
 	for _, turn := range s.Turns {
 		for i := range turn {
-			turn[i].Rule.Timeout, turn[i].Rule.Escalate, turn[i].Rule.Remind = 0, 0, 0
+			turn[i].timeless()
 		}
+	}
+	for i := range s.Stages {
+		s.Stages[i].timeless()
 	}
 	for i := range s.Moves {
 		s.Moves[i].Until, s.Moves[i].Tie = 0, false
 	}
 	s.Anew, s.Moves = false, s.Moves[:min(len(s.Moves), 12)]
 	return s
+}
+
+// timeless takes time out of a call, and what asks while it runs: that waits for a while only.
+func (c *called) timeless() {
+	if c.Fate == fateLive {
+		c.Fate = fateAsks
+	}
+	c.Rule.Timeout, c.Rule.Escalate, c.Rule.Remind = 0, 0, 0
+	for i := range c.Sub {
+		c.Sub[i].timeless()
+	}
+}
+
+// others has lives with other agents' runs pass one by one: the ids of those are the same in each.
+var others sync.Mutex
+
+func (s script) hasOthers() bool {
+	return len(s.Stages) > 0 || slices.ContainsFunc(s.Turns, func(turn []called) bool {
+		return slices.ContainsFunc(turn, func(c called) bool { return c.Fate == fateAgent })
+	})
 }
 
 // served is a run on a real server, with a worker of its own.
@@ -87,14 +113,22 @@ type served struct {
 
 func (s *served) Now() time.Time { return time.Now() }
 
-func (s *served) Signal(name string, message any) {
-	_ = s.SignalWorkflow(context.Background(), s.id, "", name, message) // to a run that has ended
+// of is the workflow of a run.
+func (s *served) of(run interaction.RunID) string {
+	if run == modelRun {
+		return s.id
+	}
+	return workflows.RunWorkflowID(run)
 }
 
-func (s *served) Update(name, id string, then func(any, error), message any) {
+func (s *served) Signal(run interaction.RunID, name string, message any) {
+	_ = s.SignalWorkflow(context.Background(), s.of(run), "", name, message) // to a run that has ended
+}
+
+func (s *served) Update(run interaction.RunID, name, id string, then func(any, error), message any) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	h, err := s.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: s.id, UpdateID: id, UpdateName: name, Args: []any{message},
+	h, err := s.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: s.of(run), UpdateID: id, UpdateName: name, Args: []any{message},
 		WaitForStage: client.WorkflowUpdateStageCompleted})
 	var res workflows.RespondResult
 	if err == nil && name == workflows.MessageRespond {
@@ -105,8 +139,8 @@ func (s *served) Update(name, id string, then func(any, error), message any) {
 	then(res, err)
 }
 
-func (s *served) State() (state workflows.State, err error) {
-	value, err := s.QueryWorkflow(context.Background(), s.id, "", workflows.QueryState)
+func (s *served) State(run interaction.RunID) (state workflows.State, err error) {
+	value, err := s.QueryWorkflow(context.Background(), s.of(run), "", workflows.QueryState)
 	if err == nil {
 		err = value.Get(&state)
 	}
@@ -120,6 +154,7 @@ func (s *served) work(w *world) error {
 	}
 	s.worker = worker.New(s.Client, s.queue, worker.Options{})
 	s.worker.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})
+	s.worker.RegisterWorkflowWithOptions(workflows.Pipeline, workflow.RegisterOptions{Name: workflows.PipelineName})
 	for name, f := range w.activities() {
 		s.worker.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}
@@ -128,6 +163,10 @@ func (s *served) work(w *world) error {
 
 // live lets one run pass.
 func live(c client.Client, script script, id string) []string {
+	if script.hasOthers() {
+		others.Lock()
+		defer others.Unlock()
+	}
 	d := newDrive(script, map[string]int{})
 	s := &served{Client: c, id: id, queue: id}
 	d.place, d.w.now = s, time.Now
@@ -136,7 +175,11 @@ func live(c client.Client, script script, id string) []string {
 	}
 	defer func() { s.worker.Stop() }()
 	in := workflows.RunInput{RunID: modelRun, SessionID: "s", Agent: "tester", Input: "go", Requester: requester, Trust: d.Trust.input()}
-	run, err := c.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: id, TaskQueue: id, WorkflowExecutionTimeout: 10 * time.Minute}, workflows.AgentRunName, in)
+	kind := workflows.AgentRunName
+	if len(script.Stages) > 0 {
+		kind = workflows.PipelineName
+	}
+	run, err := c.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: id, TaskQueue: id, WorkflowExecutionTimeout: 10 * time.Minute}, kind, in)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -161,6 +204,11 @@ func live(c client.Client, script script, id string) []string {
 	return d.settle(time.Now(), res.Status)
 }
 
+// busy reports whether something of a workflow is under way.
+func busy(is *client.WorkflowExecutionDescription) bool {
+	return len(is.RawResponse.PendingActivities) > 0 || is.RawResponse.PendingWorkflowTask != nil
+}
+
 // rest waits until nothing of the run is under way, and holds it against the model. It returns false once the run has ended.
 func (d *drive) rest(s *served) bool {
 	tick := time.NewTicker(25 * time.Millisecond)
@@ -174,7 +222,10 @@ func (d *drive) rest(s *served) bool {
 			continue
 		case is.RawResponse.WorkflowExecutionInfo.CloseTime != nil:
 			return false
-		case len(is.RawResponse.PendingActivities) > 0 || is.RawResponse.PendingWorkflowTask != nil:
+		case busy(is) || slices.ContainsFunc(is.RawResponse.PendingChildren, func(c *workflowpb.PendingChildExecutionInfo) bool {
+			child, err := s.DescribeWorkflow(context.Background(), c.GetWorkflowId(), "")
+			return err != nil || busy(child)
+		}):
 			continue
 		}
 		d.follow(time.Now())

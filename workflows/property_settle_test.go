@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"holdpoint/activities"
 	"holdpoint/agent"
 	"holdpoint/interaction"
 	"holdpoint/tool"
@@ -18,8 +19,11 @@ func (d *drive) settle(end time.Time, status agent.RunStatus) (wrong []string) {
 	want := agent.RunCompleted
 	if d.stopped {
 		want = agent.RunAborted
+	} else if d.failed {
+		want = agent.RunFailed
 	}
-	if d.seen[string(status)]++; status != want || len(d.w.ends) != 1 || d.w.ends[0].Status != want {
+	ends := slices.DeleteFunc(slices.Clone(d.w.ends), func(e activities.FinishRunInput) bool { return e.RunID != modelRun })
+	if d.seen[string(status)]++; status != want || len(ends) != 1 || ends[0].Status != want {
 		d.complain("the run ended %s (%+v), and should have %s", status, d.w.ends, want)
 	}
 	for _, q := range d.questions {
@@ -35,7 +39,7 @@ func (d *drive) settle(end time.Time, status agent.RunStatus) (wrong []string) {
 // settleQuestion checks that how a question ended was carried out once, with the answers that counted.
 func (d *drive) settleQuestion(q *question) {
 	if q.open() {
-		if !d.stopped {
+		if !d.stopped && !d.over[q.run] {
 			d.complain("%s is still %s", q.id, q.status)
 		}
 		q.status, q.action = interaction.StatusCancelled, ""
@@ -80,7 +84,13 @@ func (d *drive) settleCall(id interaction.CallID, c *callState) {
 			d.complain("call %s began while the run was paused", id)
 		}
 	}
-	if d.stopped || last == nil {
+	if d.stopped || d.failed || last == nil || d.over[last.run] {
+		return
+	}
+	if c.Fate == fateLive && last.live { // it goes on whatever becomes of its question
+		if c.result != tool.StatusSuccess {
+			d.complain("call %s asked while it ran, and ended %s", id, c.result)
+		}
 		return
 	}
 	runs := last.status == interaction.StatusCancelled && c.law == "allow"
