@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -13,6 +14,9 @@ import (
 	"holdpoint/llm"
 	"holdpoint/tool"
 )
+
+// everyMix tries all mixes of three and four calls, which takes minutes, beside those of one and two.
+var everyMix = flag.Bool("every-mix", false, "try every mix of decisions over up to four calls, not a sample")
 
 // fate is what becomes of one call of a turn.
 type fate string
@@ -101,6 +105,19 @@ func mixes() (out []mix) {
 				f, g = g, f
 			}
 			add(f, g)
+		}
+	}
+	if *everyMix {
+		told := []fate{fateApprove, fateReject, fateEdit, fateAnswer, fateSkip, fateTimeout, fateAbort, fateToolError}
+		for a := range told {
+			for b := range told[:a+1] {
+				for c := range told[:b+1] {
+					add(told[a], told[b], told[c])
+					for d := range told[:c+1] {
+						add(told[a], told[b], told[c], told[d])
+					}
+				}
+			}
 		}
 	}
 	for n := range 20 {
