@@ -17,7 +17,7 @@ SOAK      ?= 30m
 TURNS     ?= 1000
 LIVES     ?= 5000
 
-.PHONY: help build topology holdpoint temporal postgres ferretdb mcp browser screenshots run test lint lint-tools property chaos fire soak long bench fuzz install clean
+.PHONY: help build topology holdpoint temporal temporal-server postgres ferretdb mcp browser screenshots run test lint lint-tools property chaos fire soak long bench bench-postgres fuzz install clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,11 @@ holdpoint:
 
 temporal:
 	@tools/temporal/build bin/temporal
+
+# The server that operators run, for measurements on it: HOLDPOINT_TEST_TEMPORAL=postgres go test ./internal/app ...
+temporal-server:
+	@mkdir -p bin/temporal-server
+	@cd tools/temporal && $(GO) build -trimpath -ldflags "-s -w" -o ../../bin/temporal-server/ go.temporal.io/server/cmd/server go.temporal.io/server/cmd/tools/sql
 
 postgres:
 	@tools/postgres/install
@@ -87,6 +92,9 @@ long: build ## take one run through TURNS (1000) model calls, with answers and m
 bench: ## run the benchmarks, and casbin and cedar-go on the same rules
 	$(GO) test -run '^$$' -bench . -benchmem $(PKG)
 	cd tools/rulesbench && $(GO) test -run '^$$' -bench . -benchmem ./...
+
+bench-postgres: temporal-server postgres ## run the benchmarks of whole runs beside a Temporal server on PostgreSQL
+	HOLDPOINT_TEST_TEMPORAL=postgres $(GO) test -run '^$$' -bench 'DecisionToTool|GatedRuns|Cost' -benchtime 1x -timeout 60m ./internal/app
 
 fuzz: ## run each fuzz test for FUZZTIME (10m); PKG=./permission those of one package
 	@for pkg in $$($(GO) list $(PKG)); do \

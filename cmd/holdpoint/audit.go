@@ -54,11 +54,7 @@ func (r *verifier) take(v api.Verified) error {
 
 func (r *verifier) end() error {
 	if !r.asJSON {
-		hold := fmt.Sprintf("%d records hold", r.whole)
-		if r.whole == 1 {
-			hold = "1 record holds"
-		}
-		fmt.Fprintf(r.c.out, "%s, %d do not.\n", hold, r.broken)
+		fmt.Fprintf(r.c.out, "%s, %d do not.\n", number(r.whole, "record holds", "records hold"), r.broken)
 	}
 	if r.broken > 0 {
 		return &exit{code: exitError}

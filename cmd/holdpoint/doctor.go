@@ -81,5 +81,5 @@ func (c *cli) diagnosis(res app.Diagnosis) {
 	if res.More {
 		fmt.Fprintln(c.out, "There is more than is shown.")
 	}
-	fmt.Fprintf(c.out, "%d open runs were looked at: %d faults.\n", res.Runs, faults)
+	fmt.Fprintf(c.out, "%s looked at: %s.\n", number(res.Runs, "open run was", "open runs were"), number(faults, "fault", "faults"))
 }

@@ -57,10 +57,10 @@ func eraseCommand(c *cli) *cobra.Command {
 
 func (c *cli) erased(e app.ErasedData) {
 	if e.User != "" {
-		fmt.Fprintf(c.out, "Of user %s: %d rules and %d tokens.\n", interaction.Visible(string(e.User)), e.Rules, e.Tokens)
+		fmt.Fprintf(c.out, "Of user %s: %s and %s.\n", interaction.Visible(string(e.User)), number(e.Rules, "rule", "rules"), number(e.Tokens, "token", "tokens"))
 		return
 	}
-	fmt.Fprintf(c.out, "Session %s: %d runs. Temporal's histories of them:\n", interaction.Visible(string(e.Session)), e.Runs)
+	fmt.Fprintf(c.out, "Session %s: %s. Temporal's histories of them:\n", interaction.Visible(string(e.Session)), number(e.Runs, "run", "runs"))
 	for _, id := range e.Workflows {
 		fmt.Fprintf(c.out, "  temporal workflow delete --workflow-id %s\n", shellWord(id))
 	}

@@ -188,3 +188,11 @@ func head(text string) string {
 	}
 	return strings.Join(lines[:maxResultLines], "\n") + fmt.Sprintf("\n(%d more lines)", len(lines)-maxResultLines)
 }
+
+// number is a count with its noun.
+func number(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}

@@ -170,7 +170,7 @@ func rulesTemplatesCommand(c *cli) *cobra.Command {
 					fmt.Fprintf(c.err, "Warning: %s.\n", interaction.Visible(rule.Warning))
 				}
 			}
-			fmt.Fprintf(c.out, "Granted: %d rules of %s to %s\nRevoke them: %s rules revoke%s %s %s\n", len(out.Rules), interaction.Visible(out.Template),
+			fmt.Fprintf(c.out, "Granted: %s of %s to %s\nRevoke them: %s rules revoke%s %s %s\n", number(len(out.Rules), "rule", "rules"), interaction.Visible(out.Template),
 				interaction.Visible(args[1]), c.name, r.typed(), shellWord(interaction.Visible(args[1])), shellWord(interaction.Visible(out.ID)))
 			return nil
 		},

@@ -114,6 +114,13 @@ func (c *cluster) start(r role, n int) *member {
 	}()
 	c.t.Cleanup(func() { m.kill(c) })
 	ready := filepath.Join(m.notes, fmt.Sprint(noteReady, m.cmd.Process.Pid))
+	defer func() {
+		if c.t.Failed() {
+			said, _ := os.ReadFile(stderr.Name())
+			logged, _ := os.ReadFile(filepath.Join(m.notes, "data", "private", "holdpoint.log"))
+			c.t.Logf("%s said: %s\nand logged: %s", m.notes, said, logged[max(0, len(logged)-4000):])
+		}
+	}()
 	c.patience.Eventually("a process to be ready", func() bool {
 		line, err := os.ReadFile(ready)
 		m.url = strings.TrimSpace(strings.TrimPrefix(string(line), "at "))

@@ -36,14 +36,22 @@ func Temporal(t testing.TB) string {
 }
 
 var shared struct {
-	once   sync.Once
-	server *devserver.Server
-	err    error
+	once     sync.Once
+	server   *devserver.Server
+	operated *operated
+	err      error
 }
 
 // Server is the address of the test binary's own Temporal server. It dies with the process.
 func Server(t testing.TB) string {
 	t.Helper()
+	if Operated() {
+		shared.once.Do(func() { shared.operated, shared.err = startOperated(t) })
+		if shared.err != nil {
+			t.Fatal(shared.err)
+		}
+		return shared.operated.address
+	}
 	binary := Temporal(t)
 	shared.once.Do(func() {
 		shared.server, shared.err = devserver.Start(context.Background(), devserver.Options{Binary: binary,
@@ -60,6 +68,9 @@ func Server(t testing.TB) string {
 func StopServer() {
 	if shared.server != nil {
 		_ = shared.server.Stop() // it dies with the process
+	}
+	if shared.operated != nil {
+		shared.operated.stop()
 	}
 }
 

@@ -50,6 +50,32 @@ func Database(t testing.TB) string {
 	return s.Database(t)
 }
 
+// Lasting makes a database of that name that lasts as long as this process, and returns its connection string.
+func Lasting(name string) (string, error) {
+	s, err := shared()
+	if err != nil {
+		return "", fmt.Errorf("no PostgreSQL for the tests: %w", err)
+	}
+	return s.dsn(name), s.exec("CREATE DATABASE " + name + " TEMPLATE template0")
+}
+
+// Transactions is how many the shared server has ended in one database. A connection tells of its own once it has been idle
+// for ten seconds, so that is waited for.
+func Transactions(database string) (n int64, err error) {
+	s, err := shared()
+	if err != nil {
+		return 0, err
+	}
+	<-time.After(11 * time.Second)
+	conn, err := pgx.Connect(context.Background(), s.dsn("postgres"))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.Background())) }()
+	err = conn.QueryRow(context.Background(), "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = $1", database).Scan(&n)
+	return n, err
+}
+
 // Server is one PostgreSQL server. Its methods are for one goroutine at a time.
 type Server struct {
 	dir   string
