@@ -75,17 +75,19 @@ func TestExactlyOnceUnderFire(t *testing.T) {
 // park starts runs and waits until each has asked.
 func (f *fire) park(t *testing.T, n int) {
 	t.Helper()
-	until := time.Now().Add(time.Minute + time.Duration(n)*time.Second)
+	until := time.Now().Add(time.Minute + 2*time.Duration(n)*time.Second)
 	atOnce(n, 20, func(int) { f.begin(until) })
 	db := f.open(t)
-	f.patience.Eventually("every run to ask", func() bool {
+	for all := int64(0); all < int64(n); <-time.After(chaosPace) {
 		waiting, err := db.Waiting(context.Background(), nil)
-		all := int64(0)
+		all = 0
 		for _, w := range waiting {
 			all += w.Count
 		}
-		return err == nil && all == int64(n)
-	})
+		if time.Now().After(until) {
+			t.Fatalf("%d runs of %d ask (%v)", all, n, err)
+		}
+	}
 }
 
 // weighParked tells what a parked run costs in memory, beside the bare workflow of the benchmarks, and in the store.
