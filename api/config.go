@@ -31,6 +31,8 @@ type Config struct {
 	Secrets Secrets
 	// Sign signs a response before it is forwarded. Defaults to leaving it as it is.
 	Sign func(interaction.Response) (interaction.Response, error)
+	// Hider takes secrets out of what streams show. Nil hides nothing.
+	Hider Hider
 	// Trust says whose answers count for the runs that are started here. Nil takes answers as they come.
 	Trust *interaction.Trust
 	// Unreached says why what an agent asks may wait and reach nobody, "" where it reaches somebody. It is told to who starts

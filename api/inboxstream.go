@@ -34,6 +34,7 @@ type InboxChange struct {
 	Approvals int                       `json:"approvals,omitempty"`
 	Quorum    int                       `json:"quorum"`
 	ClosedAt  time.Time                 `json:"closed_at,omitzero"`
+	Redacted  bool                      `json:"redacted,omitempty" doc:"Parts are hidden here: read the interaction itself before you answer"`
 }
 
 type inboxEventsInput struct {
@@ -122,7 +123,7 @@ func (v *inboxStream) follow(ctx context.Context, out *eventWriter) error {
 			}
 		}
 		for _, i := range changed {
-			if err := out.named(InboxEvent, changeOf(i)); err != nil {
+			if err := out.named(InboxEvent, v.s.changeOf(i)); err != nil {
 				return err
 			}
 		}
@@ -213,11 +214,14 @@ func (v *inboxStream) open(ctx context.Context) (list []interaction.Interaction,
 	return list, nil
 }
 
-func changeOf(i interaction.Interaction) InboxChange {
+func (s *Server) changeOf(i interaction.Interaction) InboxChange {
 	c := InboxChange{Pending: newPending(i), RunID: i.Request.RunID, Action: i.Action, Approvals: i.Approvals(),
 		Quorum: i.Request.QuorumNeeded(), ClosedAt: i.ClosedAt}
 	for _, r := range i.Responses {
 		c.By = append(c.By, r.Reviewer.ID)
+	}
+	if s.cfg.Hider != nil {
+		c.Title, c.Redacted = s.cfg.Hider.Text(c.Title)
 	}
 	return c
 }

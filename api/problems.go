@@ -75,7 +75,7 @@ var Problems = []ProblemKind{
 	{CodeExpired, []int{410}, "the deadline is over"},
 	{CodeTooLarge, []int{413}, "it has more bytes than are taken; detail says how many"},
 	{CodeMediaType, []int{415}, "a body is application/json"},
-	{CodeInvalidArgs, []int{422}, "the edited arguments break the tool's schema; errors says where"},
+	{CodeInvalidArgs, []int{422}, "the edited arguments break the tool's schema, or have a mark in place of what was hidden; errors says where"},
 	{CodeUnknownAgent, []int{422}, "there is no such agent; agents lists those there are"},
 	{CodeKeyReused, []int{422}, "the Idempotency-Key was used for another body"},
 	{CodeUpgrade, []int{426}, "the address takes WebSockets only"},

@@ -173,6 +173,11 @@ func (s *Server) check(ctx context.Context, row interaction.Interaction, r inter
 	} else if err != nil {
 		return err
 	}
+	if r.Args != nil {
+		if err := checkMarks(r.Args); err != nil {
+			return err
+		}
+	}
 	if err := checkPatterns(r); err != nil || r.Args == nil || row.Request.Kind == interaction.KindProgram { // whose schema is its own
 		return err
 	}

@@ -28,7 +28,8 @@ func (s *Server) runRoutes(h huma.API) {
 	events := operation(h, "stream-events", http.MethodGet, "/v1/runs/{run_id}/events",
 		"A run's events as they happen; ends after its last", 200, 400, 404, 422, 503)
 	events.Responses["200"] = eventStream("The stored events, each once and in order, with their number as id; " +
-		"step_delta events come between them, live and without id.")
+		"step_delta events come between them, live and without id. " +
+		"Secrets are hidden; an event with hidden parts has redacted: true, and who answers a question reads the interaction itself.")
 	register(s, h, events, s.events)
 }
 

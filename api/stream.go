@@ -85,8 +85,9 @@ func (s *Server) eventNumber(ctx context.Context, run interaction.RunID, text, w
 type stream struct {
 	s      *Server
 	run    agent.Run
-	after  int64  // number of the last event sent
-	delta  int64  // id of the last live piece sent
+	after  int64 // number of the last event sent
+	delta  int64 // id of the last live piece sent
+	live   liveText
 	once   bool   // only what is stored
 	status int    // HTTP
 	note   string // for StatusHeader
@@ -197,7 +198,7 @@ func (st *stream) catchUp(ctx context.Context, out *eventWriter) (done bool, err
 }
 
 func (st *stream) send(out *eventWriter, e event.Event) error {
-	e.Payload = validJSON(e.Payload)
+	e = hideEvent(st.s.cfg.Hider, e)
 	if err := out.event(strconv.FormatInt(e.Number, 10), e.Type, e); err != nil {
 		return err
 	}
@@ -215,11 +216,19 @@ func (st *stream) pieces(ctx context.Context, out *eventWriter) (again bool, err
 		return true, err
 	}
 	for _, d := range deltas {
-		e := event.New(st.run.ID, event.StepDelta, st.s.now(), d.StepDeltaData)
+		st.delta = d.ID
+		shown, redacted, ok := d.StepDeltaData, false, true
+		if h := st.s.cfg.Hider; h != nil {
+			shown, redacted, ok = st.live.next(h, shown)
+		}
+		if !ok {
+			continue
+		}
+		e := event.New(st.run.ID, event.StepDelta, st.s.now(), shown)
+		e.Redacted = redacted
 		if err := out.event("", event.StepDelta, e); err != nil {
 			return false, err
 		}
-		st.delta = d.ID
 	}
 	return true, nil
 }

@@ -78,6 +78,9 @@ type Event struct {
 	// Inner is the hash of salt and payload, set by Chain. It stands in for a payload that was erased.
 	Inner string `json:"-"`
 	Hash  string `json:"hash,omitempty"`
+	// Redacted says that parts of the payload are hidden here: the hash is that of the whole, and who answers must read the
+	// interaction itself. It is set where an event is shown; what is stored is whole.
+	Redacted bool `json:"redacted,omitempty"`
 }
 
 // Erased reports whether e's payload was removed after it was chained.

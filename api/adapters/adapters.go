@@ -23,6 +23,8 @@ type Config struct {
 	Ping time.Duration
 	// WriteTimeout is how long a reader may take for one message. Defaults to 10 s.
 	WriteTimeout time.Duration
+	// Hider takes secrets out of what is shown. Nil hides nothing.
+	Hider api.Hider
 	// Log defaults to slog.Default().
 	Log *slog.Logger
 }

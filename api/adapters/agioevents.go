@@ -60,7 +60,7 @@ func payload[T any](e event.Event) (v T) {
 }
 
 func (t *agioStream) event(e event.Event, typ event.Type, data any) agioEvent {
-	return agioEvent{Type: string(typ), RunID: string(e.RunID), Timestamp: e.Time.UTC().Format(time.RFC3339Nano), Data: data}
+	return agioEvent{Type: string(typ), RunID: string(e.RunID), Timestamp: e.Time.UTC().Format(time.RFC3339Nano), Data: data, Redacted: e.Redacted}
 }
 
 // translate is an event in the design's form. What the design does not know keeps its own payload as data.

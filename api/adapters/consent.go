@@ -63,7 +63,7 @@ func (a *Adapters) applyConsent(r *http.Request, in consentRequest) (string, err
 	if in.Decision == "allow" && len(in.Patterns) > 0 {
 		answer.Grant = &interaction.Grant{Scope: widest(i.Request), Patterns: in.Patterns, ExpiresAt: in.ExpiresAt}
 	}
-	out, err := a.answer(r.Context(), answer)
+	out, err := a.answer(r.Context(), i, answer)
 	if err != nil {
 		return "", gone(err, in.ToolCallID)
 	}

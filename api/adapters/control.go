@@ -20,11 +20,12 @@ type approvalRequest struct {
 	RiskLevel     string          `json:"riskLevel,omitempty"`
 	Reason        string          `json:"reason,omitempty"`
 	InteractionID string          `json:"interactionId"`
+	Redacted      bool            `json:"redacted,omitempty"` // ours: parts are hidden
 }
 
-func approvalOf(q interaction.Request) approvalRequest {
+func approvalOf(q interaction.Request, redacted bool) approvalRequest {
 	return approvalRequest{SessionID: string(q.SessionID), RunID: string(q.RunID), ToolCallID: string(q.ToolCallID), ToolName: q.ToolName,
-		Arguments: objectOf(q.ToolArgs), RiskLevel: riskLevel(q.Risk), Reason: q.Reason, InteractionID: string(q.ID)}
+		Arguments: objectOf(q.ToolArgs), RiskLevel: riskLevel(q.Risk), Reason: q.Reason, InteractionID: string(q.ID), Redacted: redacted}
 }
 
 // riskLevel is a risk by the three names that the designs have.
@@ -52,7 +53,7 @@ func (a *Adapters) listApprovals(w http.ResponseWriter, r *http.Request) {
 	list := approvalRequests{Approvals: []approvalRequest{}}
 	for _, i := range open {
 		if i.Type == interaction.TypeToolApproval && (session == "" || session == string(i.SessionID)) {
-			list.Approvals = append(list.Approvals, approvalOf(i.Request))
+			list.Approvals = append(list.Approvals, approvalOf(i.Request, i.redacted))
 		}
 	}
 	reply(w, http.StatusOK, list)
@@ -95,7 +96,7 @@ func (a *Adapters) decide(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, err)
 		return
 	}
-	out, err := a.answer(r.Context(), answer)
+	out, err := a.answer(r.Context(), i, answer)
 	if err != nil {
 		a.refuse(w, r, err)
 		return

@@ -31,16 +31,17 @@ func isNotFound(err error) bool {
 }
 
 // interaction reads one interaction as its caller may see it.
-func (a *Adapters) interaction(ctx context.Context, id interaction.ID) (i api.Interaction, err error) {
-	_, err = a.core.call(ctx, http.MethodGet, path("/v1/interactions/%s", string(id)), nil, &i)
-	return i, err
+func (a *Adapters) interaction(ctx context.Context, id interaction.ID) (shown, error) {
+	var i api.Interaction
+	_, err := a.core.call(ctx, http.MethodGet, path("/v1/interactions/%s", string(id)), nil, &i)
+	return a.show(i), err
 }
 
 // find returns what a client means by an id: an interaction, our id of a call, or, where that is unambiguous among what
 // waits, the provider's.
-func (a *Adapters) find(ctx context.Context, id string) (api.Interaction, error) {
+func (a *Adapters) find(ctx context.Context, id string) (shown, error) {
 	if id == "" || len(id) > 512 {
-		return api.Interaction{}, refusal(http.StatusUnprocessableEntity, api.CodeInvalid, "the id is missing or too long")
+		return shown{}, refusal(http.StatusUnprocessableEntity, api.CodeInvalid, "the id is missing or too long")
 	}
 	i, err := a.interaction(ctx, interaction.ID(id))
 	if !isNotFound(err) {
@@ -53,7 +54,7 @@ func (a *Adapters) find(ctx context.Context, id string) (api.Interaction, error)
 	if err != nil {
 		return i, err
 	}
-	n := slices.IndexFunc(open, func(o api.Interaction) bool { return slices.Contains(o.SharedCallIDs, interaction.CallID(id)) })
+	n := slices.IndexFunc(open, func(o shown) bool { return slices.Contains(o.SharedCallIDs, interaction.CallID(id)) })
 	if n >= 0 {
 		return open[n], nil
 	}
@@ -61,8 +62,8 @@ func (a *Adapters) find(ctx context.Context, id string) (api.Interaction, error)
 }
 
 // ofCall is the newest interaction of a call of ours: they are numbered from 1.
-func (a *Adapters) ofCall(ctx context.Context, call string) (api.Interaction, error) {
-	var last api.Interaction
+func (a *Adapters) ofCall(ctx context.Context, call string) (shown, error) {
+	var last shown
 	for n := 1; n <= maxRounds; n++ {
 		i, err := a.interaction(ctx, interaction.ID(call+"-"+strconv.Itoa(n)))
 		if isNotFound(err) || err == nil && string(i.ToolCallID) != call {
@@ -80,7 +81,7 @@ func (a *Adapters) ofCall(ctx context.Context, call string) (api.Interaction, er
 }
 
 // waiting lists what waits, newest first, as far as the caller may see it. query narrows it.
-func (a *Adapters) waiting(ctx context.Context, query url.Values) (out []api.Interaction, err error) {
+func (a *Adapters) waiting(ctx context.Context, query url.Values) (out []shown, err error) {
 	for _, status := range []interaction.Status{interaction.StatusPending, interaction.StatusHeld} {
 		q := url.Values{"status": {string(status)}, "page_size": {pageSize}}
 		for name, values := range query {
@@ -91,7 +92,9 @@ func (a *Adapters) waiting(ctx context.Context, query url.Values) (out []api.Int
 			if _, err := a.core.call(ctx, http.MethodGet, "/v1/interactions?"+q.Encode(), nil, &page); err != nil {
 				return nil, err
 			}
-			out = append(out, page.Items...)
+			for _, i := range page.Items {
+				out = append(out, a.show(i))
+			}
 			if page.NextPageToken == "" {
 				break
 			}
@@ -102,7 +105,7 @@ func (a *Adapters) waiting(ctx context.Context, query url.Values) (out []api.Int
 }
 
 // ofProvider finds the one that waits for a call to which the provider gave an id. Providers use theirs again.
-func (a *Adapters) ofProvider(ctx context.Context, open []api.Interaction, id string) (found api.Interaction, err error) {
+func (a *Adapters) ofProvider(ctx context.Context, open []shown, id string) (found shown, err error) {
 	byRun := map[interaction.RunID]map[interaction.CallID]bool{}
 	for _, o := range open {
 		calls, known := byRun[o.RunID]
@@ -160,7 +163,7 @@ func (a *Adapters) calledBy(ctx context.Context, run interaction.RunID, id strin
 }
 
 // inSession reports whether an interaction belongs to a session: its own, or that of the run which called its agent.
-func (a *Adapters) inSession(ctx context.Context, i api.Interaction, session string) (bool, error) {
+func (a *Adapters) inSession(ctx context.Context, i shown, session string) (bool, error) {
 	if string(i.SessionID) == session {
 		return true, nil
 	}
@@ -172,8 +175,11 @@ func (a *Adapters) inSession(ctx context.Context, i api.Interaction, session str
 	return err == nil && string(run.GrantSession()) == session, err
 }
 
-// answer answers an interaction in the name of the caller.
-func (a *Adapters) answer(ctx context.Context, r interaction.Response) (out api.Answered, err error) {
+// answer answers an interaction in the name of the caller, as far as they have seen it whole.
+func (a *Adapters) answer(ctx context.Context, i shown, r interaction.Response) (out api.Answered, err error) {
+	if err := i.takes(r); err != nil {
+		return out, err
+	}
 	_, err = a.core.call(ctx, http.MethodPost, path("/v1/interactions/%s/respond", string(r.RequestID)), r, &out)
 	return out, err
 }

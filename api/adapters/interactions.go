@@ -56,6 +56,9 @@ func (a *Adapters) readAgio(ctx context.Context, id string, in agioResponse) (in
 		return none, refusal(http.StatusBadRequest, api.CodeInvalid, "Response request_id does not match interaction_id")
 	}
 	answer, err := in.answerOf(i.Request)
+	if err == nil {
+		err = i.takes(answer)
+	}
 	if err == nil && in.UserID != nil {
 		answer.Reviewer.ID = interaction.PrincipalID(*in.UserID)
 	}
@@ -104,6 +107,7 @@ type agioEvent struct {
 	Data      any    `json:"data"`
 	Delta     any    `json:"delta,omitempty"`
 	Snapshot  any    `json:"snapshot,omitempty"`
+	Redacted  bool   `json:"redacted,omitempty"` // ours: parts are hidden
 }
 
 func (t *agioStream) next(f frame) error {

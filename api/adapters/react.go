@@ -186,6 +186,6 @@ func (a *Adapters) applyReact(ctx context.Context, in reactAnswer) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.answer(ctx, answer)
+	_, err = a.answer(ctx, i, answer)
 	return gone(err, in.RequestID)
 }

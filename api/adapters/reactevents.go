@@ -3,12 +3,10 @@ package adapters
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"slices"
 	"time"
 
-	"holdpoint/api"
 	"holdpoint/event"
 	"holdpoint/interaction"
 )
@@ -35,6 +33,7 @@ type reactEvent struct {
 	Timestamp string `json:"timestamp"`
 	Message   string `json:"message,omitempty"`
 	Data      any    `json:"data"`
+	Redacted  bool   `json:"redacted,omitempty"` // ours: parts are hidden
 }
 
 // reactStream turns a run's events into the design's.
@@ -52,18 +51,18 @@ func (s *reactStream) again() error {
 		return err
 	}
 	for _, i := range slices.Backward(open) {
-		if err := s.ask(i.Request, i.CreatedAt, ""); err != nil {
+		if err := s.ask(i, i.CreatedAt, ""); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *reactStream) ask(q interaction.Request, at time.Time, id string) error {
-	shown := reactOf(q, time.Now())
-	shown.SessionID = s.session // a called agent's questions are its caller's
-	return s.out.send(id, reactInteraction, reactEvent{Type: reactInteraction, SessionID: s.session, RunID: string(q.RunID),
-		Timestamp: reactTime(at), Message: q.Title, Data: shown})
+func (s *reactStream) ask(i shown, at time.Time, id string) error {
+	q := reactOf(i.Request, time.Now())
+	q.SessionID = s.session // a called agent's questions are its caller's
+	return s.out.send(id, reactInteraction, reactEvent{Type: reactInteraction, SessionID: s.session, RunID: string(i.RunID),
+		Timestamp: reactTime(at), Message: q.Title, Data: q, Redacted: i.redacted})
 }
 
 func (s *reactStream) next(f frame) error {
@@ -81,20 +80,19 @@ func (s *reactStream) next(f frame) error {
 	if typ == "" {
 		return nil
 	}
-	return s.out.send(f.ID, typ, reactEvent{Type: typ, SessionID: s.session, RunID: string(e.RunID), Timestamp: reactTime(e.Time), Message: message, Data: data})
+	return s.out.send(f.ID, typ, reactEvent{Type: typ, SessionID: s.session, RunID: string(e.RunID), Timestamp: reactTime(e.Time), Message: message, Data: data, Redacted: e.Redacted})
 }
 
 // asked shows a question that still waits: a client that comes later is not asked what was answered.
 func (s *reactStream) asked(e event.Event, id string) error {
-	var i api.Interaction
-	_, err := s.a.core.call(s.ctx, http.MethodGet, path("/v1/interactions/%s", string(payload[interaction.Request](e).ID)), nil, &i)
+	i, err := s.a.interaction(s.ctx, payload[interaction.Request](e).ID)
 	if isNotFound(err) || err == nil && i.Status.Final() {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return s.ask(i.Request, e.Time, id)
+	return s.ask(i, e.Time, id)
 }
 
 // reactOfEvent is an event in the design's form; "" for one that it has no use for.

@@ -18,6 +18,8 @@ type recordEntry struct {
 	RunID  string    `json:"runId"`
 	Data   any       `json:"data"`
 	Hash   string    `json:"hash,omitempty"` // of the run's event
+	// Redacted is ours: parts are hidden, while the hash is that of the whole.
+	Redacted bool `json:"redacted,omitempty"`
 }
 
 // The design's names.
@@ -65,7 +67,7 @@ func (a *Adapters) record(w http.ResponseWriter, r *http.Request) {
 			return err
 		}
 		if typ, data := entryOf(e, shown); typ != "" {
-			entries = append(entries, recordEntry{Number: e.Number, Type: typ, Time: e.Time, RunID: string(e.RunID), Data: data, Hash: e.Hash})
+			entries = append(entries, recordEntry{Number: e.Number, Type: typ, Time: e.Time, RunID: string(e.RunID), Data: data, Hash: e.Hash, Redacted: e.Redacted})
 		}
 		return nil
 	})
@@ -90,7 +92,7 @@ func entryOf(e event.Event, shown map[interaction.ID]approvalRequest) (string, a
 		if q.Type != interaction.TypeToolApproval {
 			return "", nil
 		}
-		shown[q.ID] = approvalOf(q)
+		shown[q.ID] = approvalOf(q, e.Redacted)
 		return entryRequired, shown[q.ID]
 	case event.InteractionResponse:
 		d := payload[event.InteractionResponseData](e)

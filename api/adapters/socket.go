@@ -184,7 +184,7 @@ func (s *session) decide(ctx context.Context, data []byte) error {
 	if err != nil {
 		return err
 	}
-	out, err := s.a.answer(ctx, answer)
+	out, err := s.a.answer(ctx, i, answer)
 	if err != nil {
 		return gone(err, in.ExecutionID)
 	}
@@ -205,7 +205,7 @@ func (s *session) status(ctx context.Context) error {
 	tools, others := []any{}, []any{}
 	for _, i := range open {
 		if i.Type == interaction.TypeToolApproval {
-			tools = append(tools, s.requestOf(i.Request))
+			tools = append(tools, s.requestOf(i))
 		} else {
 			others = append(others, map[string]any{"id": i.ID, "type": i.Type, "title": i.Title})
 		}
@@ -220,7 +220,7 @@ func (s *session) status(ctx context.Context) error {
 }
 
 // pending are the interactions of the session that wait, as far as the caller may see them.
-func (s *session) pending(ctx context.Context) (out []api.Interaction, err error) {
+func (s *session) pending(ctx context.Context) (out []shown, err error) {
 	all, err := s.a.waiting(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -245,11 +245,13 @@ type permissionRequest struct {
 	Parameters  json.RawMessage `json:"parameters"`
 	RiskLevel   string          `json:"risk_level"`
 	Message     string          `json:"message"`
+	Redacted    bool            `json:"redacted,omitempty"` // ours: parts are hidden
 }
 
-func (s *session) requestOf(q interaction.Request) permissionRequest {
+func (s *session) requestOf(i shown) permissionRequest {
+	q := i.Request
 	r := permissionRequest{SessionID: s.id, ExecutionID: string(q.ID), ToolName: q.ToolName, Parameters: objectOf(q.ToolArgs),
-		RiskLevel: riskLevel(q.Risk), Message: q.Title}
+		RiskLevel: riskLevel(q.Risk), Message: q.Title, Redacted: i.redacted}
 	if r.RiskLevel == "" {
 		r.RiskLevel = "medium"
 	}

@@ -152,7 +152,7 @@ func (s *session) ask(ctx context.Context, q interaction.Request) error {
 	if known || i.Status.Final() || i.Type != interaction.TypeToolApproval {
 		return nil
 	}
-	return s.send(ctx, socketRequest, s.requestOf(i.Request))
+	return s.send(ctx, socketRequest, s.requestOf(i))
 }
 
 // execution is the id by which the client knows a call: its interaction's, or, of one that was never asked about, its own.

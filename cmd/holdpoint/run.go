@@ -201,6 +201,16 @@ func (w *watcher) request(ctx context.Context, e event.Event) error {
 		return nil
 	}
 	it := api.Interaction{Request: q, Status: interaction.StatusPending}
+	if e.Redacted { // who answers must see the whole
+		if it, err = w.cl.interaction(ctx, q.ID); err != nil {
+			w.view.line("?", "%s asks: %s (parts are hidden, and the whole can't be read: %v)", shortID(q.ID), q.Title, err)
+			return nil
+		}
+		if it.Status.Final() {
+			w.view.line("?", "%s asked: %s", shortID(q.ID), it.Title)
+			return nil
+		}
+	}
 	fmt.Fprintln(w.c.out, w.c.style.yellow("? waits for a person"))
 	w.c.show(w.c.out, it)
 	w.c.respondLines(w.c.out, w.r, it, shortID(q.ID))

@@ -137,7 +137,7 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 	settings := api.Config{Temporal: a.client, Store: bridgeStore{a.store}, Agents: a.defs, Auth: authn, Permissions: a.permissions(), Secrets: a.bridgeSecrets(), Tokens: tokens{a.store}, Approvals: programs{a.defs},
 		ValidateArgs: a.validateArgs, TaskQueue: a.o.TaskQueue, UpdateTimeout: a.o.UpdateTimeout, Loopback: auth.Loopback(a.o.Listen) && !front.BehindProxy,
 		BehindProxy: front.BehindProxy, CORSOrigins: front.CORSOrigins, RequestsPerMinute: front.RequestsPerMinute, FailuresPerMinute: front.FailuresPerMinute,
-		Guest: a.guest(dev, front), Version: a.o.Version, Log: a.log, Checks: a.storeChecks(), Metrics: a.telemetry.Handler()}
+		Hider: a.redact, Guest: a.guest(dev, front), Version: a.o.Version, Log: a.log, Checks: a.storeChecks(), Metrics: a.telemetry.Handler()}
 	settings.Unmet = a.defs.unmet
 	if !dev { // there, the inbox is open beside it
 		settings.Unreached = a.defs.unreached

@@ -62,10 +62,23 @@ func TestSecretsAreHiddenWhereAllCanLookAndRunAsTheyAre(t *testing.T) {
 	h.Eventually("both to hear of it", func() bool {
 		return strings.Contains(hook.heard(), string(q.ID)) && strings.Contains(slackHeard.heard(), "hidden+here")
 	})
+	if code, body := h.Respond(q.ID, map[string]any{"action": "modify_args", "args": map[string]any{"n": 1, "text": "use [redacted]"}}); code != http.StatusUnprocessableEntity {
+		t.Errorf("a mark in edited arguments: %d %s", code, body)
+	}
+	if code, out := plain(h, "POST", "/agio/tool-consent", fmt.Sprintf(`{"tool_call_id":%q,"decision":"allow"}`, q.ID)); code != http.StatusConflict {
+		t.Errorf("an earlier protocol approved what it was not shown: %d %v", code, out)
+	}
 	h.Answer(q.ID, map[string]any{"action": "approve"})
 	h.Ended(run.RunID)
 	if got := ran.heard(); !strings.Contains(got, token) || !strings.Contains(got, pin) {
 		t.Errorf("what ran is %s", got)
+	}
+	if _, body := h.HTTP("GET", "/v1/runs/"+string(run.RunID)+"/events?follow=false", nil); strings.Contains(string(body), token) || strings.Contains(string(body), pin) || !strings.Contains(string(body), `"redacted":true`) {
+		t.Errorf("the stream has %s", body)
+	}
+	var verified struct{ Holds bool }
+	if h.Get("/v1/runs/"+string(run.RunID)+"/verification", &verified); !verified.Holds {
+		t.Error("the record does not hold")
 	}
 	for name, heard := range map[string]*hearing{"the webhook": hook, "Slack": slackHeard, "the log": log} {
 		if got := heard.heard(); strings.Contains(got, token) || strings.Contains(got, pin) || strings.Contains(got, "button") {

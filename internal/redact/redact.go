@@ -1,4 +1,4 @@
-// Package redact takes secrets out of what is shown where not everybody who sees it may: logs, traces, notifications. It knows
+// Package redact takes secrets out of what is shown where not everybody who sees it may: logs, traces, notifications, events. It knows
 // the formats of common services' tokens, and names of fields whose values are secrets.
 //
 // Start at New. It never changes what is executed or kept; who shows something says that parts were hidden. What it does not
@@ -13,10 +13,12 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"holdpoint/interaction"
 )
 
 // Mark stands in the place of a secret.
-const Mark = "[redacted]"
+const Mark = interaction.Redacted
 
 // MaxText bounds what is looked through of one text. The rest is left out.
 const MaxText = 256 << 10
@@ -59,7 +61,7 @@ func (r *Rules) Text(s string) (string, bool) {
 		for n > 0 && !utf8.RuneStart(s[n]) {
 			n--
 		}
-		rest = fmt.Sprintf(" [%d bytes more are left out]", len(s)-n)
+		rest = fmt.Sprintf(" %s [%d bytes more are left out]", Mark, len(s)-n)
 		s = s[:n]
 	}
 	hidden := rest != ""
