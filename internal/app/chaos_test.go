@@ -322,23 +322,23 @@ func (c *chaos) open(t *testing.T) *store.Store {
 // settle answers until every run has ended.
 func (c *chaos) settle(h *apptest.Holdpoint, db *store.Store) {
 	h.T.Helper()
-	deadline := time.Now().Add(3*time.Minute + 2*(*chaosFor))
+	deadline := time.Now().Add(5*time.Minute + 2*(*chaosFor))
 	for {
-		open := ""
+		open, last := 0, ""
 		for _, id := range c.runs {
 			r, found, err := db.Run(context.Background(), id)
 			if err != nil || !found || !r.Status.Final() {
-				open = fmt.Sprintf("%s %s", id, r.Status)
+				open, last = open+1, fmt.Sprintf("%s %s", id, r.Status)
 			}
 			if r.Status == agent.RunPaused { // whoever would have resumed it may have been answered by a bridge that died
 				_, _, _ = c.call("POST", "/v1/runs/"+string(id)+"/control", map[string]any{"action": workflows.ResumeRun})
 			}
 		}
-		if open == "" {
+		if open == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
-			h.T.Fatalf("a run did not end: %s", open)
+			h.T.Fatalf("%d of %d runs did not end, as %s", open, len(c.runs), last)
 		}
 		c.answer()
 	}
