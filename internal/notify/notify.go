@@ -106,7 +106,7 @@ func (m Message) body(inbox string, h Hider) ([]byte, error) {
 	p.Data = a
 	raw, err := json.Marshal(p)
 	if err == nil && len(raw) > maxPayload {
-		a.Request, a.Cut = a.Request.Brief(), true
+		a.Request, a.Cut = unanswerable(a.Request.Brief()), true
 		p.Data = a
 		raw, err = json.Marshal(p)
 	}
@@ -114,7 +114,6 @@ func (m Message) body(inbox string, h Hider) ([]byte, error) {
 		return nil, err
 	}
 	if _, hidden := h.JSON(raw); hidden {
-		// The options and the digest are what an answer is made of.
 		a.Redacted, a.Request = true, unanswerable(a.Request)
 		p.Data = a
 		if raw, err = json.Marshal(p); err == nil {
@@ -124,7 +123,7 @@ func (m Message) body(inbox string, h Hider) ([]byte, error) {
 	return raw, err
 }
 
-// unanswerable is a request, and the questions in it, without what an answer refers to.
+// unanswerable is a request, and the questions in it, without what an answer is made of: the options and the digest.
 func unanswerable(r interaction.Request) interaction.Request {
 	r.Options, r.Digest, r.ToolDigest = nil, "", ""
 	r.Interactions = slices.Clone(r.Interactions)

@@ -82,7 +82,7 @@ func TestAWebhookSaysThatItIsCut(t *testing.T) {
 	t.Parallel()
 	for size, cut := range map[int]bool{100: false, maxPayload: true} {
 		raw, err := Message{Kind: agent.NoticeOpened, Interaction: request(strings.Repeat("x", size))}.body("", none{})
-		if err != nil || len(raw) > maxPayload || strings.Contains(string(raw), `"cut":true`) != cut {
+		if err != nil || len(raw) > maxPayload || strings.Contains(string(raw), `"cut":true`) != cut || strings.Contains(string(raw), `"action":"approve"`) == cut {
 			t.Errorf("%d: %d bytes, cut %t, %v", size, len(raw), !cut, err)
 		}
 	}

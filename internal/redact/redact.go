@@ -47,7 +47,7 @@ func (r *Rules) Field(name string) bool {
 		return false
 	}
 	p := plain(name)
-	return p == "token" || slices.ContainsFunc(r.names, func(n string) bool { return strings.HasSuffix(p, n) })
+	return strings.HasSuffix(p, "token") && !strings.HasSuffix(p, "pagetoken") || slices.ContainsFunc(r.names, func(n string) bool { return strings.HasSuffix(p, n) })
 }
 
 // Text returns a text without its secrets, and whether something was hidden.
@@ -87,7 +87,7 @@ func replace(re *regexp.Regexp, s string) (string, bool) {
 			n -= 2
 		}
 		from, to := at[n], at[n+1]
-		if s[from:to] == Mark {
+		if s[from:to] == Mark || pages.MatchString(s[at[0]:at[1]]) {
 			continue
 		}
 		b.WriteString(s[last:from])

@@ -22,7 +22,8 @@ var secrets = [][2]string{
 	{"azure DefaultEndpointsProtocol=https;AccountKey=", x(40) + "=="}, {"jwt ", "eyJ" + x(20) + ".eyJ" + x(30) + "." + x(20)},
 	{"Authorization: Bearer ", x(20)}, {"curl -H 'authorization: basic ", x(16) + "="}, {"postgres://ann:", "hunter2"}, {"redis://:", "hunter2"},
 	{"curl -u ann:", "hunter22"}, {"PASSWORD=", "hunter22"}, {`"api_key": "`, "hunter22"}, {"mysql --password ", "hunter22"}, {"client-secret=", "hunter22"},
-	{"pin_code=", "12345"}, {`"password": "`, "correct horse battery"}, {`password='`, "two words"}, {`{\"password\":\"`, "hunter22"}, {"https://h/?token=", "abcdefgh12"}, {"-----BEGIN RSA PRIVATE KEY-----\n", "MIIEabc\ndef\n-----END RSA PRIVATE KEY-----"}, {"-----BEGIN OPENSSH PRIVATE KEY-----\n", "MIIEabc cut off"},
+	{"pin_code=", "12345"}, {`"password": "`, "correct horse battery"}, {`password='`, "two words"}, {`{\"password\":\"`, "hunter22"}, {"https://h/?token=", "abcdefgh12"},
+	{"VAULT_TOKEN=", "0123456789abcdef"}, {`{"github_token": "`, "0123456789abcdef"}, {"PASSWORD='", "$ecret123"}, {`password=\$`, "ecret123"}, {"x_", "ghp_" + x(36)}, {"v1_", "AKIA" + strings.Repeat("Q", 16)}, {"-----BEGIN RSA PRIVATE KEY-----\n", "MIIEabc\ndef\n-----END RSA PRIVATE KEY-----"}, {"-----BEGIN OPENSSH PRIVATE KEY-----\n", "MIIEabc cut off"},
 }
 
 func TestKnownSecretsAreHidden(t *testing.T) {

@@ -12,42 +12,50 @@ type shape struct {
 	re    *regexp.Regexp
 }
 
+// pages are tokens too, and nobody's secret.
+var pages = regexp.MustCompile(`(?i)^[a-z0-9_-]*page[_-]?token`)
+
 func of(expression string, hints ...string) shape {
 	return shape{hints, regexp.MustCompile(expression)}
+}
+
+// token is a shape that nothing but a letter or digit before it makes something else: an underscore does not.
+func token(expression string, hints ...string) shape {
+	return of("(?:^|[^A-Za-z0-9])("+expression+")", hints...)
 }
 
 // shapes are the formats that services publish for their tokens, as gitleaks (MIT) also lists them, headers and addresses.
 // None needs entropy or a guess: what looks like prose stays.
 var shapes = []shape{
 	of(`-----BEGIN[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END[ A-Z0-9_-]{0,60}PRIVATE KEY(?: BLOCK)?-----|\z)`, "private key"),
-	of(`\bAGE-SECRET-KEY-1[A-Z0-9]{50,}`, "age-secret-key-1"),
-	of(`\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b`, "akia", "asia", "abia", "acca"),
-	of(`\bgh[oprsu]_[A-Za-z0-9]{30,}`, "gho_", "ghp_", "ghr_", "ghs_", "ghu_"),
-	of(`\bgithub_pat_[A-Za-z0-9_]{22,}`, "github_pat_"),
-	of(`\bgl(?:pat|ptt|dt|rt|soat|cbt|ft|agent|oas)-[A-Za-z0-9_.-]{20,}`, "gl"),
-	of(`\bxox[a-z]-[A-Za-z0-9-]{10,}`, "xox"),
-	of(`\bxapp-[0-9]-[A-Za-z0-9-]{10,}`, "xapp-"),
+	token(`AGE-SECRET-KEY-1[A-Z0-9]{50,}`, "age-secret-key-1"),
+	token(`(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}`, "akia", "asia", "abia", "acca"),
+	token(`gh[oprsu]_[A-Za-z0-9]{30,}`, "gho_", "ghp_", "ghr_", "ghs_", "ghu_"),
+	token(`github_pat_[A-Za-z0-9_]{22,}`, "github_pat_"),
+	token(`gl(?:pat|ptt|dt|rt|soat|cbt|ft|agent|oas)-[A-Za-z0-9_.-]{20,}`, "gl"),
+	token(`xox[a-z]-[A-Za-z0-9-]{10,}`, "xox"),
+	token(`xapp-[0-9]-[A-Za-z0-9-]{10,}`, "xapp-"),
 	of(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/_-]{20,})`, "hooks.slack.com"),
-	of(`\b[rs]k_(?:live|test|prod)_[A-Za-z0-9]{10,}`, "k_live_", "k_test_", "k_prod_"),
-	of(`\bwhsec_[A-Za-z0-9+/=_-]{16,}`, "whsec_"),
-	of(`\bsk-[A-Za-z0-9_-]{20,}`, "sk-"),
-	of(`\bAIza[A-Za-z0-9_-]{30,}`, "aiza"),
-	of(`\bya29\.[A-Za-z0-9_-]{20,}`, "ya29."),
-	of(`\bGOCSPX-[A-Za-z0-9_-]{20,}`, "gocspx-"),
-	of(`\bnpm_[A-Za-z0-9]{30,}`, "npm_"),
-	of(`\bpypi-[A-Za-z0-9_-]{16,}`, "pypi-"),
-	of(`\bhf_[A-Za-z0-9]{30,}`, "hf_"),
-	of(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`, "sg."),
-	of(`\bSK[0-9a-f]{32}\b`, "sk"),
-	of(`\bdo[opr]_v1_[a-f0-9]{40,}`, "_v1_"),
-	of(`\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}`, "shp"),
-	of(`\bhv[bsr]\.[A-Za-z0-9_-]{20,}`, "hvb.", "hvs.", "hvr."),
-	of(`\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, ":aa"),
+	token(`[rs]k_(?:live|test|prod)_[A-Za-z0-9]{10,}`, "k_live_", "k_test_", "k_prod_"),
+	token(`whsec_[A-Za-z0-9+/=_-]{16,}`, "whsec_"),
+	token(`sk-[A-Za-z0-9_-]{20,}`, "sk-"),
+	token(`AIza[A-Za-z0-9_-]{30,}`, "aiza"),
+	token(`ya29\.[A-Za-z0-9_-]{20,}`, "ya29."),
+	token(`GOCSPX-[A-Za-z0-9_-]{20,}`, "gocspx-"),
+	token(`npm_[A-Za-z0-9]{30,}`, "npm_"),
+	token(`pypi-[A-Za-z0-9_-]{16,}`, "pypi-"),
+	token(`hf_[A-Za-z0-9]{30,}`, "hf_"),
+	token(`SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`, "sg."),
+	token(`SK[0-9a-f]{32}`, "sk"),
+	token(`do[opr]_v1_[a-f0-9]{40,}`, "_v1_"),
+	token(`shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}`, "shp"),
+	token(`hv[bsr]\.[A-Za-z0-9_-]{20,}`, "hvb.", "hvs.", "hvr."),
+	token(`[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, ":aa"),
 	of(`(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature)=([A-Za-z0-9+/%=&_.-]{16,})`, "accountkey", "sharedaccess"),
-	of(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, "eyj"),
+	token(`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, "eyj"),
 	of(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})`, "bearer", "basic"),
 	of(`(?i)\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@"'<>]{0,200}:([^\s/@"'<>]{1,500})@`, "://"),
-	of(`(?i)(?:^|[^a-z0-9_-])token\\?["']?\s{0,4}[:=]\s{0,4}\\?["']?([A-Za-z0-9._~+/=-]{8,})`, "token"),
+	of(`(?i)[a-z0-9_-]{0,60}token\\?["']?\s{0,4}[:=]\s{0,4}\\?["']?([A-Za-z0-9._~+/=-]{8,})`, "token"),
 	of(`(?:^|\s)(?:-u|--user|--proxy-user)[ =]*["']?[^\s:"']{1,200}:([^\s"']{1,500})`, "-u"),
 }
 
@@ -67,7 +75,7 @@ func named(names []string) *regexp.Regexp {
 		}
 		spelled[n] = strings.Join(letters, "[_-]?")
 	}
-	const value = `(?:"([^"\\\n$](?:[^"\\\n]|\\.){2,})(?:"|$)|'([^'\n$][^'\n]{2,})(?:'|$)|\\?["']?([^\s"',;&$\\][^\s"',;&\\]{2,}))`
+	const value = `(?:"((?:[^"\\\n$]|\\.)(?:[^"\\\n]|\\.){2,})(?:"|$)|'([^'\n]{3,})(?:'|$)|\\?["']?((?:[^\s"',;&$\\]|\\[^\s"'])(?:[^\s"',;&\\]|\\[^\s"']){2,}))`
 	return regexp.MustCompile(`(?i)(?:(?:` + strings.Join(spelled, "|") + `)\\?["']?\s{0,4}(?::|=)\s{0,4}|--?[a-z0-9_-]{0,60}(?:` + strings.Join(spelled, "|") + `)\s{1,4})` + value)
 }
 

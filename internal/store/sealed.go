@@ -204,6 +204,9 @@ func (s *Store) openVault(ctx context.Context) error {
 	v := &vault{keys: s.cfg.Keys, mode: s.cfg.Sealing}
 	s.vault = v
 	text, found, err := s.indexKey(ctx)
+	if err == nil && !found {
+		err = s.nothingKeyed(ctx)
+	}
 	if err == nil && !found && v.seals() {
 		fresh := make([]byte, sha256.Size)
 		_, _ = rand.Read(fresh) // never fails
@@ -222,6 +225,23 @@ func (s *Store) openVault(ctx context.Context) error {
 		}
 	}
 	return in(err, "open what is sealed in %s", s.name())
+}
+
+// nothingKeyed refuses a database that has names hashed with a key, and not the key: under another none of them would be
+// found again.
+func (s *Store) nothingKeyed(ctx context.Context) error {
+	for _, c := range namedColumns {
+		var n int
+		_, err := s.read().one(ctx, `SELECT COUNT(*) FROM `+c.table+` WHERE `+c.name+` >= ? AND `+c.name+` < ?`,
+			[]any{namedPrefix, strings.TrimSuffix(namedPrefix, ":") + ";"}, &n)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return fmt.Errorf("%w: %s.%s is hashed with a key that the table sealing does not have any more: restore it from a backup", ErrTampered, c.table, c.name)
+		}
+	}
+	return nil
 }
 
 func (s *Store) indexKey(ctx context.Context) (text string, found bool, err error) {

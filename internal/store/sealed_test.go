@@ -173,6 +173,19 @@ func TestWithoutItsKeyNothingIsReadAndTheKeyIsNamed(t *testing.T) {
 	})
 }
 
+func TestTheKeyOfNamesIsNotMadeAnewBesideNames(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir() + "/x.db"
+	cfg := sealed(store.Config{DSN: path}, firstKey)
+	s := open(t, cfg)
+	every(t, s)
+	no(t, s.Close())
+	raw(t, path, `DELETE FROM sealing`)
+	if s, err := store.Open(t.Context(), cfg); !errors.Is(err, store.ErrTampered) || !strings.Contains(err.Error(), "restore it from a backup") {
+		t.Errorf("without the key of its names the database opens: %v, %v", s, err)
+	}
+}
+
 func TestAValueOpensInItsCellAlone(t *testing.T) {
 	onShared(t, func(t *testing.T, d shared) {
 		d.cfg = sealed(d.cfg, firstKey)
