@@ -206,8 +206,12 @@ func TestGateDoesAsItsModelSays(t *testing.T) {
 		}
 	})
 	t.Logf("%v", seen)
-	for _, must := range []string{"applied", "duplicate", "refused", "kept", "expired", "cancelled", "ran", "released", "not trusted", "asked whether to run again", "continued as new", "completed", "aborted", "failed",
-		"asked while it ran", "asked by another agent", "asked by a stage"} {
+	musts := []string{"applied", "refused", "expired", "ran", "completed"}
+	if *lives >= 1000 { // of fewer, chance may leave out what is rare
+		musts = append(musts, "duplicate", "kept", "cancelled", "released", "not trusted", "asked whether to run again", "continued as new",
+			"aborted", "failed", "asked while it ran", "asked by another agent", "asked by a stage")
+	}
+	for _, must := range musts {
 		if seen[must] == 0 {
 			t.Errorf("the runs were too dull to show anything: nothing was %s", must)
 		}

@@ -168,7 +168,7 @@ func TestAStageThatWasTakenAndNeverBeganEnds(t *testing.T) {
 				return err == nil && s.Status == "paused" && s.Steps == 0
 			})
 			begun := func() bool {
-				_, err := h.Client.DescribeWorkflowExecution(t.Context(), workflows.RunWorkflowID(run.RunID+"-1-1-sub"), "")
+				_, err := h.Client.DescribeWorkflow(t.Context(), workflows.RunWorkflowID(run.RunID+"-1-1-sub"), "")
 				return err == nil
 			}
 			<-time.After(100 * time.Millisecond)

@@ -86,8 +86,8 @@ func (c *cluster) parkBare(ctx context.Context, n int) {
 		_, err := cl.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: bareQueue(c.o.TaskQueue)}, "Bare", id)
 		c.must(err)
 		c.patience.Eventually("a bare workflow to wait", func() bool {
-			d, err := cl.DescribeWorkflowExecution(ctx, id, "")
-			return err == nil && d.GetWorkflowExecutionInfo().GetHistoryLength() >= 11 // its timer is started
+			d, err := cl.DescribeWorkflow(ctx, id, "")
+			return err == nil && d.RawResponse.GetWorkflowExecutionInfo().GetHistoryLength() >= 11 // its timer is started
 		})
 	})
 }
