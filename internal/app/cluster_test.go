@@ -131,6 +131,11 @@ func (c *cluster) start(r role, n int) *member {
 
 func (m *member) kill(c *cluster) {
 	_ = m.cmd.Process.Kill()
+	m.gone(c)
+}
+
+// gone waits until the process has ended.
+func (m *member) gone(c *cluster) {
 	c.patience.Eventually("a process to end", func() bool {
 		select {
 		case <-m.exited:

@@ -69,16 +69,17 @@ func (r *Rules) Text(s string) (string, bool) {
 	for _, f := range shapes {
 		if slices.ContainsFunc(f.hints, func(h string) bool { return strings.Contains(lower, h) }) {
 			var found bool
-			s, found = replace(f.re, s)
+			s, found = replace(f.re, f.spare, s)
 			hidden = hidden || found
 		}
 	}
-	s, found := replace(r.beside, s)
+	s, found := replace(r.beside, nil, s)
 	return s + rest, hidden || found
 }
 
-// replace puts the mark in the place of what an expression finds: of its group, where one is there.
-func replace(re *regexp.Regexp, s string) (string, bool) {
+// replace puts the mark in the place of what an expression finds: of its group, where one is there. What begins as spare says
+// stays; spare may be nil.
+func replace(re, spare *regexp.Regexp, s string) (string, bool) {
 	var b strings.Builder
 	last, found := 0, false
 	for _, at := range re.FindAllStringSubmatchIndex(s, -1) {
@@ -87,7 +88,7 @@ func replace(re *regexp.Regexp, s string) (string, bool) {
 			n -= 2
 		}
 		from, to := at[n], at[n+1]
-		if s[from:to] == Mark || pages.MatchString(s[at[0]:at[1]]) {
+		if s[from:to] == Mark || spare != nil && spare.MatchString(s[at[0]:at[1]]) {
 			continue
 		}
 		b.WriteString(s[last:from])

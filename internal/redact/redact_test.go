@@ -23,7 +23,7 @@ var secrets = [][2]string{
 	{"Authorization: Bearer ", x(20)}, {"curl -H 'authorization: basic ", x(16) + "="}, {"postgres://ann:", "hunter2"}, {"redis://:", "hunter2"},
 	{"curl -u ann:", "hunter22"}, {"PASSWORD=", "hunter22"}, {`"api_key": "`, "hunter22"}, {"mysql --password ", "hunter22"}, {"client-secret=", "hunter22"},
 	{"pin_code=", "12345"}, {`"password": "`, "correct horse battery"}, {`password='`, "two words"}, {`{\"password\":\"`, "hunter22"}, {"https://h/?token=", "abcdefgh12"},
-	{"VAULT_TOKEN=", "0123456789abcdef"}, {`{"github_token": "`, "0123456789abcdef"}, {"PASSWORD='", "$ecret123"}, {`password=\$`, "ecret123"}, {"x_", "ghp_" + x(36)}, {"v1_", "AKIA" + strings.Repeat("Q", 16)}, {"-----BEGIN RSA PRIVATE KEY-----\n", "MIIEabc\ndef\n-----END RSA PRIVATE KEY-----"}, {"-----BEGIN OPENSSH PRIVATE KEY-----\n", "MIIEabc cut off"},
+	{"run --page-token-password ", "hunter22"}, {"page_token_token=", "abcdefgh12"}, {"vault login --token ", "abcdefgh12"}, {"VAULT_TOKEN=", "0123456789abcdef"}, {`{"github_token": "`, "0123456789abcdef"}, {"PASSWORD='", "$ecret123"}, {`password=\$`, "ecret123"}, {"x_", "ghp_" + x(36)}, {"v1_", "AKIA" + strings.Repeat("Q", 16)}, {"-----BEGIN RSA PRIVATE KEY-----\n", "MIIEabc\ndef\n-----END RSA PRIVATE KEY-----"}, {"-----BEGIN OPENSSH PRIVATE KEY-----\n", "MIIEabc cut off"},
 }
 
 func TestKnownSecretsAreHidden(t *testing.T) {
@@ -55,7 +55,7 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 	t.Parallel()
 	r := redact.New()
 	for _, text := range []string{"", "ls -la", "the password is asked for at the terminal", "PGPASSWORD=$DB_PASSWORD psql", `curl -H "X-Api-Key: ${KEY}"`, "https://example.com/a:b@c",
-		"git push origin main", "max_tokens=400", "next_page_token=abcdefghijk", "sk-learn", "5 basic rules", "tokenizer: fast", "AKIA is how they begin", "task-1-2", "see https://example.com:8080/x"} {
+		"git push origin main", "max_tokens=400", "next_page_token=abcdefghijk", "runs --page-token abcdefghijk", "sk-learn", "5 basic rules", "tokenizer: fast", "AKIA is how they begin", "task-1-2", "see https://example.com:8080/x"} {
 		if got, hidden := r.Text(text); hidden || got != text {
 			t.Errorf("%q is shown as %q", text, got)
 		}

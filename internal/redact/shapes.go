@@ -10,13 +10,14 @@ import (
 type shape struct {
 	hints []string
 	re    *regexp.Regexp
+	spare *regexp.Regexp // what it finds that begins so is none; nil spares nothing
 }
 
-// pages are tokens too, and nobody's secret.
-var pages = regexp.MustCompile(`(?i)^[a-z0-9_-]*page[_-]?token`)
+// pages are tokens too, and nobody's secret: the name must end so.
+var pages = regexp.MustCompile(`(?i)^[a-z0-9_-]*page[_-]?token(?:\\?["']?\s*[:=]|\s)`)
 
 func of(expression string, hints ...string) shape {
-	return shape{hints, regexp.MustCompile(expression)}
+	return shape{hints: hints, re: regexp.MustCompile(expression)}
 }
 
 // token is a shape that nothing but a letter or digit before it makes something else: an underscore does not.
@@ -55,7 +56,7 @@ var shapes = []shape{
 	token(`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, "eyj"),
 	of(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})`, "bearer", "basic"),
 	of(`(?i)\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@"'<>]{0,200}:([^\s/@"'<>]{1,500})@`, "://"),
-	of(`(?i)[a-z0-9_-]{0,60}token\\?["']?\s{0,4}[:=]\s{0,4}\\?["']?([A-Za-z0-9._~+/=-]{8,})`, "token"),
+	{hints: []string{"token"}, spare: pages, re: regexp.MustCompile(`(?i)(?:[a-z0-9_-]{0,60}token\\?["']?\s{0,4}[:=]\s{0,4}|--?[a-z0-9_-]{0,60}token\s{1,4})\\?["']?([A-Za-z0-9._~+/=-]{8,})`)},
 	of(`(?:^|\s)(?:-u|--user|--proxy-user)[ =]*["']?[^\s:"']{1,200}:([^\s"']{1,500})`, "-u"),
 }
 
