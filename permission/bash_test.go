@@ -39,12 +39,22 @@ func TestWhatBashRunsIsWhatWasFound(t *testing.T) {
 		t.Fatalf("the analysis is held against bash, which is not installed: %v", err)
 	}
 	tokens := []string{"aa", "bb", "cc", "aa bb", " ", " ", "\n", "\\\n", ";", " && ", " || ", " | ", " #", "#", "\\", "'", "\"", "`", "$(", ")", "( ", " { ", " }", ";}", " <<E\n", "\nE\n", "<<'E'\n", "$", "! ", "=", "{aa,bb}", "{", ",", "..", "$'", "\\x61", "$\"",
-		"[", "]", "<(", "if aa; then bb; fi", "f() ", "((", "))", "[[ a", " ]]", "${x:-", "}", "&", "case a in a) ", ";; esac", "for i in a; do ", "; done", "x=", "-", "\t", "time ", "coproc ", "<<<", "&>/dev/null ", "2>&1", "a=(", "\\\\", "$((", "*"}
+		"[", "]", "<(", "if aa; then bb; fi", "f() ", "((", "))", "[[ a", " ]]", "${x:-", "}", "&", "case a in a) ", ";; esac", "for i in a; do ", "; done", "x=", "-", "\t", "time ", "coproc ", "<<<", "&>/dev/null ", "2>&1", "a=(", "\\\\", "$((", "*", "E", "<<-E\n", "${x#", "${y", "\"${x-", "\\`"}
 	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
-	for range bashRounds {
+	for round := range bashRounds {
 		var b strings.Builder
-		for range 1 + random.IntN(9) {
-			b.WriteString(tokens[random.IntN(len(tokens))])
+		from, most := tokens, 9
+		if round%2 == 1 { // few tokens, often: what matters only together comes together
+			from, most = nil, 16
+			for range 3 + random.IntN(6) {
+				from = append(from, tokens[random.IntN(len(tokens))])
+			}
+			if random.IntN(3) == 0 {
+				from = append(from, " <<E\n", "\nE\n", "aa", "\\\n", "'")
+			}
+		}
+		for range 1 + random.IntN(most) {
+			b.WriteString(from[random.IntN(len(from))])
 		}
 		text := b.String()
 		runs, finished := bashRuns(t, bash, text)

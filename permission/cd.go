@@ -10,6 +10,9 @@ import (
 // changesDir finds what changes the directory in the text of a script.
 var changesDir = regexp.MustCompile(`\b(cd|pushd|popd)\b`)
 
+// movers are the builtins that change the directory.
+var movers = set("cd pushd popd")
+
 // setsHome notices assignments that change what ~ and cd mean.
 func (w *walker) setsHome(a word) {
 	name, _, _ := strings.Cut(a.text, "=")

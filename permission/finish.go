@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,6 +30,9 @@ func (w *walker) finish(p *part, dirs cwd) {
 			}
 		}
 	}
+	if sub, ok := strings.CutPrefix(c.name(), "git-"); ok { // as git itself starts its subcommands
+		p.forms = append(p.forms, command{words: slices.Concat([]word{plainWord("git"), plainWord(sub)}, c.words[1:])})
+	}
 	if w.watch {
 		p.touches = w.touched(c, dirs)
 		for i := 1; i < len(p.touches); i++ { // most are read and written
@@ -44,6 +48,11 @@ func fromHere(name word) bool {
 
 // doubtWords says why no rule could cover the command's words.
 func (w *walker) doubtWords(p *part) {
+	for _, a := range slices.Concat(p.cmd.assigns, p.cmd.words) {
+		if strings.Contains(a.text, "BASH_CMDS") || strings.Contains(a.text, "BASH_ALIASES") {
+			p.doubt = "which program a name means may change"
+		}
+	}
 	for _, a := range p.cmd.assigns {
 		if a.dynamic || a.subst {
 			p.doubt = "a variable is set to something only known at run time"

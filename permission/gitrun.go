@@ -40,9 +40,11 @@ func (w *walker) gitRun(p *part, dirs cwd) {
 	args := rest.words[2:]
 	switch rest.words[1].text {
 	case "config":
-		for _, a := range args {
+		for i, a := range args {
 			if script, ok := strings.CutPrefix(a.text, "!"); ok {
 				w.nestedScript(p, plainWord(script), dirs)
+			} else if i > 0 && strings.HasPrefix(foldString(args[i-1].text), "alias.") {
+				w.nestedScript(p, plainWord("git "+a.text), dirs)
 			}
 		}
 	case "bisect":

@@ -30,11 +30,10 @@ func (s *script) findTouches(r reading, dirs cwd) []touch {
 func (s *script) ddTouches(args []word, dirs cwd) []touch {
 	var out []touch
 	for _, a := range args {
-		if v, ok := strings.CutPrefix(a.text, "if="); ok {
-			out = append(out, s.touch(plainWord(v), dirs, false, false, false)...)
-		}
-		if v, ok := strings.CutPrefix(a.text, "of="); ok {
-			out = append(out, s.touch(plainWord(v), dirs, true, false, false)...)
+		name, file, _ := strings.Cut(a.text, "=")
+		if w := plainWord(file); name == "if" || name == "of" {
+			w.tilde = strings.HasPrefix(file, "~") // the shell takes the word for an assignment
+			out = append(out, s.touch(w, dirs, name == "of", false, false)...)
 		}
 	}
 	return out

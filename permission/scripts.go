@@ -2,6 +2,7 @@ package permission
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -105,10 +106,40 @@ func (w *walker) trap(p *part, args []word, dirs cwd) {
 
 func (w *walker) alias(p *part, args []word, dirs cwd) {
 	for _, a := range args {
-		if _, value, ok := strings.Cut(a.text, "="); ok {
-			v := a
-			v.text = value
-			w.nestedScript(p, v, dirs)
+		name, value, ok := strings.Cut(a.text, "=")
+		if !ok {
+			continue
+		}
+		v := a
+		v.text = value
+		w.nestedScript(p, v, dirs)
+		if first, _, _ := strings.Cut(value, " "); first != name || strings.HasSuffix(value, " ") || strings.HasSuffix(value, "\t") {
+			p.doubt = "what commands mean after this alias is not known"
+		}
+	}
+}
+
+// history is where a shell keeps commands, and fc runs them again.
+func (w *walker) history(p *part, args []word, dirs cwd) {
+	given := func(letter string) bool {
+		return slices.ContainsFunc(args, func(a word) bool { return optionLike(a) && strings.Contains(a.text, letter) })
+	}
+	switch {
+	case p.cmd.name() == "history" && given("s"):
+		w.joined(p, slices.DeleteFunc(slices.Clone(args), optionLike), dirs)
+	case p.cmd.name() == "fc" && !given("l"):
+		p.doubt = "fc runs what is in the history"
+	}
+}
+
+// rewritesLines doubts what has the shell exchange parts of the lines that follow.
+func rewritesLines(p *part, args []word) {
+	for _, a := range args {
+		if a.text == "--" {
+			return
+		}
+		if !a.sure() || strings.Contains(a.text, "histexpand") || p.cmd.name() == "set" && len(a.text) > 1 && a.text[0] == '-' && a.text[1] != '-' && strings.Contains(a.text, "H") {
+			p.doubt = "the shell may exchange parts of the lines that follow"
 		}
 	}
 }

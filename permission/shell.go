@@ -168,6 +168,11 @@ func (s *script) scriptFrom(text string, dirs cwd, parent *part, fed bool) flow 
 		s.fault("the command is empty")
 		return stay(dirs)
 	}
+	if heredocTrap(text, file) {
+		s.fault("where a here-document in the command ends is read differently by shells")
+		s.suspect(text)
+		return stay(cwd{""})
+	}
 	s.depth++
 	defer func() { s.depth-- }()
 	w := &walker{script: s, source: text, parent: parent, fed: fed}

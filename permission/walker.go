@@ -93,8 +93,8 @@ func (w *walker) command(c syntax.Command, dirs cwd, in stdin) flow {
 		}
 		w.add(&part{kind: partStatement, text: text, bareOnly: true})
 		after := w.stmt(c.Body, dirs, stdin{})
-		if len(after.any) != len(dirs) {
-			// It may be called from anywhere later.
+		if len(after.any) != len(dirs) || movers[c.Name.Value] {
+			// It may be called from anywhere later, or be what moves from now on.
 			return stay(cwd{""})
 		}
 		return stay(dirs)
@@ -126,8 +126,8 @@ func (w *walker) binary(c *syntax.BinaryCmd, dirs cwd, in stdin) flow {
 		return flow{x.ok.plus(y.ok), x.any.plus(y.any)}
 	default:
 		w.stmt(c.X, dirs, in)
-		w.stmt(w.behindPipe(c.Y), dirs, w.piped(c.X))
-		return stay(dirs)
+		last := w.stmt(w.behindPipe(c.Y), dirs, w.piped(c.X))
+		return stay(dirs.plus(last.any)) // with lastpipe it runs in this shell
 	}
 }
 

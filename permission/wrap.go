@@ -39,12 +39,18 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 		w.trap(p, args, dirs)
 	case name == "alias":
 		w.alias(p, args, dirs)
+	case name == "history" || name == "fc":
+		w.history(p, args, dirs)
+	case name == "set" || name == "shopt":
+		rewritesLines(p, args)
 	case name == "." || name == "source":
 		w.scriptFile(p, args, dirs, in)
 	case tableName(name) == "find" || tableName(name) == "fd":
 		w.findExec(p, args, dirs)
 	case name == "git":
 		w.gitRun(p, dirs)
+	case name == "gh" && len(args) > 0 && args[0].text == "alias":
+		w.hints(p)
 	case wrapped:
 		w.wrapper(p, spec, args, dirs, in)
 	case !dataPrograms[name]:
@@ -78,7 +84,7 @@ func (w *walker) unwrap(p *part, dirs cwd, in stdin) {
 
 // readsPrograms take a program from their standard input that is no shell
 // script and may spell commands.
-var readsPrograms = set("crontab make python perl ruby node php lua gdb")
+var readsPrograms = set("crontab make python perl ruby node php lua gdb ed ex vi vim tclsh expect sftp lftp ftp gnuplot irb sqlite3 psql mysql")
 
 // ends keeps every end of a command that is not taken apart any further: one of them is what runs.
 func (s *script) ends(c command) {
@@ -145,6 +151,10 @@ func (w *walker) wrapper(p *part, spec wrapper, args []word, dirs cwd, in stdin)
 	}
 	before := len(w.parts)
 	r, inner := spec.inner(args)
+	if n := len(r.opts); p.cmd.name() == "env" && n > 0 && r.opts[n-1].use == useRuns {
+		w.splitString(p, r.opts[n-1].value, inner, dirs)
+		return
+	}
 	sure := !r.open && !slices.ContainsFunc(r.opts, func(o option) bool { return o.use == useUnknown })
 	w.scripts(p, r, dirs)
 	w.hintsIn(p, args[:len(args)-len(inner)])

@@ -42,6 +42,9 @@ var wrappers = func() map[string]wrapper {
 	out := map[string]wrapper{}
 	for name, s := range specs {
 		u := usage{ok: s.ok, moves: s.moves, writes: s.writes, runs: s.runs, single: s.single, ordered: true}
+		if name == "env" {
+			u.ends = "S split-string"
+		}
 		out[name] = wrapper{s, newOptions(u), set(s.subs), set(s.within)}
 	}
 	return out
@@ -143,5 +146,5 @@ var dataPrograms = set(`echo printf cat tac head tail less more most bat nl od x
 	local readonly unset set shopt read mapfile readarray getopts wait jobs fg bg disown umask ulimit return exit break
 	continue shift history git gh hub curl wget tar zip unzip gzip gunzip bzip2 xz zstd rsync scp sftp ping dig
 	nslookup host seq yes tee find fd locate apt apt-get dpkg brew pip pip3 cargo rustc gofmt go gcc cc clang tsc
-	eslint prettier jest vitest mocha pytest ruff black mypy make cmake terraform aws gcloud az systemctl journalctl
+	eslint prettier jest vitest mocha pytest ruff black mypy make terraform aws gcloud az systemctl journalctl
 	service let alias unalias trap`)

@@ -47,7 +47,7 @@ var toolWrappers = map[string]wrapSpec{
 	"docker":         {ok: dockerOptions, runs: "--entrypoint=", subs: "exec run", within: "container compose", skip: 1, elsewhere: true},
 	"podman":         {ok: dockerOptions, runs: "--entrypoint=", subs: "exec run", within: "container compose", skip: 1, elsewhere: true},
 	"nerdctl":        {ok: dockerOptions, runs: "--entrypoint=", subs: "exec run", within: "container compose", skip: 1, elsewhere: true},
-	"kubectl":        {ok: "itqc:n:f: --stdin --tty --quiet --rm --container= --namespace= --context= --image= --kubeconfig=", subs: "exec run", skip: 1, elsewhere: true},
+	"kubectl":        {ok: "itqc:n:f: --stdin --tty --quiet --rm --container= --namespace= --context= --image= --kubeconfig=", subs: "exec run debug", skip: 1, elsewhere: true},
 	"oc":             {ok: "itc:n: --stdin --tty", subs: "exec rsh", skip: 1, elsewhere: true},
 	"lxc":            {subs: "exec", skip: 1, elsewhere: true},
 	"incus":          {subs: "exec", skip: 1, elsewhere: true},
