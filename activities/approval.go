@@ -243,6 +243,9 @@ func (x *asking) decided(d permission.Decision) (*agent.Decision, string) {
 		if d.Effect == permission.Ask {
 			ok, why = enough(needs(x.ask, d.Approval), requester(x.run), x.asked, answer, x.now)
 		}
+		if marked := interaction.CheckMarks(x.args); marked != nil && x.edited { // sent past the bridge, which refuses it
+			ok, why = false, "the edited arguments were not accepted ("+marked.Error()+")"
+		}
 		if !ok {
 			return nil, why
 		}

@@ -155,6 +155,10 @@ func (x *execution) prepare(ctx context.Context) error {
 		x.invalid = bad.Error()
 		return nil
 	}
+	if marked := interaction.CheckMarks(x.args); marked != nil && x.edited { // sent past the bridge, which refuses it
+		x.invalid = marked.Error()
+		return nil
+	}
 	x.gate = x.a.outputGateOf(x.run, x.ag, def, x.args)
 	call := x.rec.Call
 	call.Args, call.Workspace = x.args, x.ag.Workspace

@@ -1,9 +1,7 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -76,50 +74,4 @@ func (l *liveText) next(h Hider, d event.StepDeltaData) (shown event.StepDeltaDa
 	l.held -= complete
 	l.text = l.text[max(0, len(l.text)-l.held-liveContext):]
 	return shown, false, complete > 0
-}
-
-// checkMarks refuses arguments that somebody edited from what was shown with parts hidden: the mark would be executed.
-func checkMarks(args json.RawMessage) error {
-	d := json.NewDecoder(bytes.NewReader(args))
-	d.UseNumber()
-	if field := markIn(d, "args"); field != "" {
-		return &interaction.Error{Code: interaction.CodeInvalid, Field: field,
-			Message: "has " + interaction.Redacted + ", which stands for what was hidden: read the interaction itself, and send the whole"}
-	}
-	return nil
-}
-
-// markIn reads one value and returns the path of the first mark in it, names included. What is no JSON has none; it is
-// refused elsewhere.
-func markIn(d *json.Decoder, path string) string {
-	t, err := d.Token()
-	if err != nil {
-		return ""
-	}
-	switch v := t.(type) {
-	case string:
-		if strings.Contains(v, interaction.Redacted) {
-			return path
-		}
-	case json.Delim:
-		for n := 0; d.More(); n++ {
-			at := fmt.Sprintf("%s[%d]", path, n)
-			if v == '{' {
-				name, err := d.Token()
-				if err != nil {
-					return ""
-				}
-				at = fmt.Sprintf("%s.%s", path, name)
-				if strings.Contains(fmt.Sprint(name), interaction.Redacted) {
-					return at
-				}
-			}
-			if found := markIn(d, at); found != "" {
-				return found
-			}
-		}
-		_, _ = d.Token() // the end; an error shows in the next
-	default:
-	}
-	return ""
 }

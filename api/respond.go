@@ -174,7 +174,7 @@ func (s *Server) check(ctx context.Context, row interaction.Interaction, r inter
 		return err
 	}
 	if r.Args != nil {
-		if err := checkMarks(r.Args); err != nil {
+		if err := interaction.CheckMarks(r.Args); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,13 @@ func TestAHereDocumentHidesNothing(t *testing.T) {
 	}}.run(t)
 }
 
+// The parser knows functions without a name; bash runs what stands in them all the same, or nothing.
+func TestAFunctionWithoutANameAsks(t *testing.T) {
+	t.Parallel()
+	finding{want: "deny", allow: a("bash"), deny: a("bash(rm:*)"), commands: []string{"() rm x", "ls; () (rm x)", "coproc aa () rm x", "() for i in a; do rm x; done"}}.run(t)
+	finding{want: "ask", allow: a("bash"), commands: []string{"() ls"}}.run(t)
+}
+
 // What env -S is given is split by rules of its own, and goes on in the words behind it.
 func TestEnvSplitsWhatItIsGiven(t *testing.T) {
 	t.Parallel()

@@ -87,6 +87,10 @@ func (w *walker) command(c syntax.Command, dirs cwd, in stdin) flow {
 		w.coproc(c, dirs, in)
 		return stay(dirs)
 	case *syntax.FuncDecl:
+		if c.Name == nil {
+			c.Name = &syntax.Lit{}
+			w.fault("a function has no name, which shells read differently")
+		}
 		text := c.Name.Value + "()"
 		if w.depth <= maxNesting { // where it ends is looked up through all that is in it
 			text = w.text(c)

@@ -152,6 +152,11 @@ func argsEdited(t *testing.T, h asking) {
 	if code, out := h.Respond(asked.ID, map[string]any{"action": "retry"}); code/100 != 4 {
 		t.Errorf("not offered: %d %s", code, out)
 	}
+	h.Signal("approval-"+string(a.ApprovalID), map[string]any{"request_id": asked.ID, "action": "modify_args", "args": map[string]any{"to": interaction.Redacted}})
+	asked = following(h.Holdpoint, apptest.RunView{RunID: a.ApprovalID}, asked.ID)
+	if !strings.Contains(asked.Message, "args.to") {
+		t.Errorf("what was hidden is asked about with %q", asked.Message)
+	}
 	h.Answer(asked.ID, map[string]any{"action": "modify_args", "args": map[string]any{"to": "alice", "n": 6, "tags": []string{}}})
 	done := h.decided(a.ApprovalID)
 	var args map[string]any

@@ -141,7 +141,16 @@ func TestANativeEditIsHeldToTheSchema(t *testing.T) {
 	if again.LinkedTo != asked.ID || !strings.Contains(again.Message, "args.n") || len(e.of(run.RunID)) != 0 {
 		t.Errorf("it is asked again with %q, linked to %q, after %d executions", again.Message, again.LinkedTo, len(e.of(run.RunID)))
 	}
-	h.Answer(again.ID, edited(asShown))
+	const marked = `{"n":6,"tags":["a [redacted]"]}`
+	if code, out := h.Respond(again.ID, edited(marked)); code != http.StatusUnprocessableEntity {
+		t.Errorf("the bridge takes what was hidden: %d %s", code, out)
+	}
+	h.Signal(run.Workflow, interaction.Response{RequestID: again.ID, Action: interaction.ActionModifyArgs, Args: json.RawMessage(marked)})
+	third := following(h, run, again.ID)
+	if !strings.Contains(third.Message, "args.tags[0]") || !strings.Contains(third.Message, interaction.Redacted) || len(e.of(run.RunID)) != 0 {
+		t.Errorf("what was hidden is asked about with %q after %d executions", third.Message, len(e.of(run.RunID)))
+	}
+	h.Answer(third.ID, edited(asShown))
 	completes(h, run.RunID)
 	ranWith(t, e, run.RunID, asShown)
 }
