@@ -68,7 +68,7 @@ func (q WaitQuery) duration() (time.Duration, error) {
 	if q.Wait == "" {
 		return 0, nil
 	}
-	d, err := time.ParseDuration(q.Wait)
+	d, err := interaction.ParseSpan(q.Wait)
 	if err != nil || d < 0 {
 		return 0, problem(http.StatusUnprocessableEntity, CodeInvalid, "%q is no time to wait: write one such as 30s", q.Wait).at("query.wait", "no time")
 	}

@@ -39,7 +39,7 @@ type AskApproval struct {
 	Reviewers        []string  `json:"reviewers,omitempty" maxItems:"50" doc:"Who may answer, people or group:NAME, where no rule names them; anybody who reviews, when left out"`
 	Quorum           int       `json:"quorum,omitempty" minimum:"0" maximum:"100" doc:"How many must approve, one at least; a rule may ask for more"`
 	ExcludeRequester bool      `json:"exclude_requester,omitempty" doc:"The one for whom it is asked may not answer"`
-	Timeout          string    `json:"timeout,omitempty" maxLength:"20" doc:"After which it is expired; a rule may name less" example:"24h"`
+	Timeout          string    `json:"timeout,omitempty" maxLength:"20" doc:"After which it is expired, such as 24h or 7d; a rule may name less" example:"24h"`
 	RemindEvery      string    `json:"remind_every,omitempty" maxLength:"20" doc:"1m or more" example:"2h"`
 	Escalate         []AskRung `json:"escalate,omitempty" maxItems:"10" doc:"Who may answer as well, and from when on, where no rule names reviewers"`
 }
@@ -138,7 +138,7 @@ func (s *Server) checkAsk(b AskApproval) (agent.Ask, error) {
 	}
 	if groups := slices.ContainsFunc(a.Reviewers, func(who string) bool { return strings.HasPrefix(who, "group:") }); len(a.Reviewers) > 0 &&
 		!groups && a.Quorum > len(a.Reviewers)+climbers(a.Escalate) {
-		return a, badAsk("quorum", "is %d, and only %d people may answer", a.Quorum, len(a.Reviewers))
+		return a, badAsk("quorum", "is %d, and those who may answer are only %d: lower it, or name more reviewers", a.Quorum, len(a.Reviewers))
 	}
 	raw, err := json.Marshal(a)
 	if err != nil || len(raw) > maxAskBytes {
@@ -183,9 +183,9 @@ func askTime(field, text string, least time.Duration) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	d, err := time.ParseDuration(text)
+	d, err := interaction.ParseSpan(text)
 	if err != nil || d < least || d > maxAskTimeout {
-		return 0, badAsk(field, "%q must be a time such as 24h, from %s to %s", text, least, maxAskTimeout)
+		return 0, badAsk(field, "%q must be a time such as 24h or 7d, from %s to %s", text, interaction.FormatSpan(least), interaction.FormatSpan(maxAskTimeout))
 	}
 	return d, nil
 }

@@ -92,6 +92,21 @@ func (s *Server) saveAll(ctx context.Context, save saving, rules []permission.Ru
 	return views, nil
 }
 
+// bound is how many uses a body says, nothing where there is no bound.
+func bound(uses int) *int {
+	if uses == 0 {
+		return nil
+	}
+	return &uses
+}
+
+func orNone(uses *int) int {
+	if uses == nil {
+		return 0
+	}
+	return *uses
+}
+
 // ruleOf makes a rule of a body.
 func (s *Server) ruleOf(ctx context.Context, user interaction.PrincipalID, effect permission.Effect, b SaveRule) (permission.Rule, error) {
 	now := s.now()
@@ -106,7 +121,7 @@ func (s *Server) ruleOf(ctx context.Context, user interaction.PrincipalID, effec
 		p = tooLong("body.note", len(b.Note), interaction.MaxNoteBytes)
 	case len(b.SessionID) > 128 || len(b.InteractionID) > 512:
 		p = badField("session_id", "the ids are too long")
-	case b.MaxUses < 0 || b.MaxUses > maxRuleUses:
+	case b.MaxUses != nil && (*b.MaxUses < 1 || *b.MaxUses > maxRuleUses): // a count that came down to 0 is no bound lifted
 		p = badField("max_uses", "use 1 to 1000000, or leave it out for no bound")
 	case !ruleID(b.ID):
 		p = badField("id", "use at most 100 letters, digits, - _ and :")
@@ -121,7 +136,7 @@ func (s *Server) ruleOf(ctx context.Context, user interaction.PrincipalID, effec
 		return permission.Rule{}, p
 	}
 	r := permission.Rule{ID: b.ID, Effect: effect, Pattern: b.Pattern, UserID: string(userOf(user)), SessionID: string(b.SessionID),
-		ExpiresAt: expires, Where: b.Where, MaxUses: b.MaxUses, Risk: b.Risk, GrantedBy: string(principal(ctx).ID),
+		ExpiresAt: expires, Where: b.Where, MaxUses: orNone(b.MaxUses), Risk: b.Risk, GrantedBy: string(principal(ctx).ID),
 		InteractionID: string(b.InteractionID), Note: b.Note, CreatedAt: now}
 	if r.ID == "" {
 		r.ID = uuid.NewString()
@@ -150,9 +165,9 @@ func lifetime(now, at time.Time, in string) (time.Time, *Problem) {
 	case in != "" && !at.IsZero():
 		return at, badField("expires_in", "give expires_at or expires_in, not both")
 	case in != "":
-		d, err := time.ParseDuration(in)
+		d, err := interaction.ParseSpan(in)
 		if err != nil || d <= 0 || d > maxRuleLife {
-			return at, badField("expires_in", "write a time such as 90m or 24h, at most ten years")
+			return at, badField("expires_in", "write a time such as 90m, 24h or 7d, at most ten years")
 		}
 		return now.Add(d), nil
 	case at.IsZero():
@@ -213,7 +228,7 @@ func (s *Server) grantTemplate(ctx context.Context, in *grantTemplateInput) (*gr
 			note = "template " + t.Name
 		}
 		r, err := s.ruleOf(ctx, in.UserID, line.Effect, SaveRule{ID: b.ID, Pattern: line.Pattern, SessionID: b.SessionID, Where: line.Where,
-			ExpiresAt: b.ExpiresAt, ExpiresIn: b.ExpiresIn, MaxUses: line.MaxUses, Note: note, Risk: line.Risk})
+			ExpiresAt: b.ExpiresAt, ExpiresIn: b.ExpiresIn, MaxUses: bound(line.MaxUses), Note: note, Risk: line.Risk})
 		if err != nil {
 			return nil, err
 		}

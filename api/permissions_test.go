@@ -27,7 +27,7 @@ func TestRulesAreSavedListedAndRevoked(t *testing.T) {
 	t.Parallel()
 	var kept *rules
 	b := setup(t, permitting(&kept))
-	a := b.do("ada", "POST", "/v1/permissions/uma/allow", `{"id":"one","pattern":"bash(npm test)","expires_in":"24h","max_uses":3,`+
+	a := b.do("ada", "POST", "/v1/permissions/uma/allow", `{"id":"one","pattern":"bash(npm test)","expires_in":"1d","max_uses":3,`+
 		`"where":[{"name":"n","max":5}],"note":"for the release"}`)
 	if a.status != 201 || a.body["id"] != "one" || a.body["scope"] != "user" || a.body["in_force"] != true || a.body["granted_by"] != "ada" ||
 		a.body["expires_at"] != t0.Add(24*time.Hour).Format(time.RFC3339) || a.body["max_uses"] != 3.0 || a.body["user_id"] != "uma" {
@@ -97,6 +97,8 @@ func TestRulesThatCantBeSavedAreRefused(t *testing.T) {
 		`{"pattern":"bash(ls)","expires_at":"2036-12-01T00:00:00Z"}`:                   "body.expires_at",
 		`{"pattern":"bash(ls)","expires_in":"1h","expires_at":"2026-12-01T00:00:00Z"}`: "body.expires_in",
 		`{"pattern":"bash(ls)","max_uses":-1}`:                                         "body.max_uses",
+		`{"pattern":"bash(ls)","max_uses":0}`:                                          "body.max_uses",
+		`{"pattern":"bash(ls)","expires_in":"9999d"}`:                                  "body.expires_in",
 		`{"pattern":"bash(ls)","id":"a.b"}`:                                            "body.id",
 		`{"pattern":"bash(ls)","risk":"huge"}`:                                         "body.risk",
 		`{"pattern":"bash(ls)","where":[{"name":"n"}]}`:                                "body.pattern",

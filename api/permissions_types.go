@@ -123,8 +123,8 @@ type SaveRule struct {
 	SessionID     interaction.SessionID  `json:"session_id,omitempty" doc:"Keeps the rule inside one session"`
 	Where         []permission.Condition `json:"where,omitempty" doc:"Conditions on named arguments, all of which must hold"`
 	ExpiresAt     time.Time              `json:"expires_at,omitzero"`
-	ExpiresIn     string                 `json:"expires_in,omitempty" doc:"Instead of expires_at, such as 24h" example:"24h"`
-	MaxUses       int                    `json:"max_uses,omitempty" doc:"Of an allow: how many calls may rest on it"`
+	ExpiresIn     string                 `json:"expires_in,omitempty" doc:"Instead of expires_at, such as 24h or 7d" example:"24h"`
+	MaxUses       *int                   `json:"max_uses,omitempty" minimum:"1" maximum:"1000000" doc:"Of an allow: how many calls may rest on it; without it there is no bound"`
 	Note          string                 `json:"note,omitempty" doc:"4 KiB at most"`
 	InteractionID interaction.ID         `json:"interaction_id,omitempty" doc:"The question that led to it. A reviewer who is no admin must give one that they may answer"`
 	Risk          permission.Risk        `json:"risk,omitempty" enum:"low,medium,high,critical"`

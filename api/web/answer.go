@@ -172,7 +172,7 @@ func after(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	d, err := time.ParseDuration(text)
+	d, err := interaction.ParseSpan(text)
 	if err != nil || d <= 0 {
 		return time.Time{}, invalid("%q is no duration, such as 24h", text)
 	}

@@ -37,7 +37,7 @@ func (q *auditQuery) flags(c *cli, r *remote, cmd *cobra.Command) {
 	f.StringVar(&q.status, "status", "", "only what was answered, expired or cancelled")
 	f.StringVar(&q.action, "action", "", "only what ended in this, such as approve or reject")
 	f.StringVar(&q.words, "search", "", "only where all these words occur in what was asked")
-	f.StringVar(&q.since, "since", "", "only what ended since: a time such as 2026-05-01T12:00:00Z, or a duration such as 24h")
+	f.StringVar(&q.since, "since", "", "only what ended since: a time such as 2026-05-01T12:00:00Z, or a length such as 24h or 7d")
 	f.StringVar(&q.until, "until", "", "only what ended before: a time or a duration")
 	complete(cmd, "agent", c.completing(r, agentNames))
 	complete(cmd, "run", c.completing(r, runIDs))
@@ -76,12 +76,12 @@ func (q *auditQuery) values(ctx context.Context, c *cli, cl *client) (url.Values
 
 // moment is a time, or as long ago as a duration says.
 func (c *cli) moment(flag, text string) (time.Time, error) {
-	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+	if d, err := interaction.ParseSpan(text); err == nil && d > 0 {
 		return c.now().Add(-d), nil
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return t, usage("--%s: %q is neither a time such as 2026-05-01T12:00:00Z nor a duration such as 24h", flag, text)
+		return t, usage("--%s: %q is neither a time such as 2026-05-01T12:00:00Z nor a length such as 24h or 7d", flag, text)
 	}
 	return t, nil
 }

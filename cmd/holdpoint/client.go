@@ -29,6 +29,8 @@ type client struct {
 	token string
 	http  *http.Client
 	quick bool // one try only, for those who don't wait
+	// line is what a line to type next begins with, and flags what it needs to reach the same bridge.
+	line, flags string
 }
 
 func newClient(base *url.URL, token string) *client {

@@ -39,6 +39,9 @@ func doctorCommand(c *cli) *cobra.Command {
 			} else {
 				c.diagnosis(res)
 			}
+			if err == nil {
+				err = givenUp(in.GiveUp, res)
+			}
 			for _, f := range res.Findings {
 				if f.Fault() && err == nil {
 					return &exit{code: exitError}
@@ -55,6 +58,21 @@ func doctorCommand(c *cli) *cobra.Command {
 	f.StringSliceVar(&giveUp, "give-up", nil, "close the record of this run, whose workflow is lost; may be given again")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// givenUp refuses to pass over a run that was to be given up and is not among what was found: its id is misspelt, or its
+// workflow is where it should be.
+func givenUp(ids []interaction.RunID, res app.Diagnosis) error {
+	for _, id := range ids {
+		found := res.More
+		for _, f := range res.Findings {
+			found = found || f.RunID == id
+		}
+		if !found {
+			return fmt.Errorf("--give-up %s: nothing is wrong with a run of that id, so nothing was closed: give the whole id of a run that is listed here", id)
+		}
+	}
+	return nil
 }
 
 // diagnosis is what was found, for people.

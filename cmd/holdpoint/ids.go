@@ -124,7 +124,7 @@ func (cl *client) findClosed(ctx context.Context, ref string) (api.Interaction, 
 	fits := matching(ref, all)
 	switch len(fits) {
 	case 0:
-		return api.Interaction{}, fmt.Errorf("no interaction fits %q: `holdpoint inbox` lists what waits", ref)
+		return api.Interaction{}, fmt.Errorf("no interaction fits %q: `%s inbox%s` lists what waits", ref, cl.line, cl.flags)
 	case 1:
 		return fits[0], nil
 	}

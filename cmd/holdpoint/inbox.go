@@ -59,7 +59,7 @@ func inboxCommand(c *cli) *cobra.Command {
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	f.BoolVar(&o.list, "list", false, "list and end, at a terminal too")
 	f.BoolVarP(&o.watch, "watch", "w", false, "a live list, until Ctrl-C")
-	f.DurationVar(&o.every, "every", 2*time.Second, "how often --watch looks")
+	spanVar(cmd, &o.every, "every", 2*time.Second, "how often --watch looks")
 	f.StringVar(&o.run, "run", "", "only of this run")
 	complete(cmd, "run", c.completing(&r, liveRunIDs))
 	cmd.MarkFlagsMutuallyExclusive("list", "watch")

@@ -114,12 +114,12 @@ func (f *answerFlags) end(now time.Time) (time.Time, error) {
 	if f.until == "" {
 		return time.Time{}, nil
 	}
-	if d, err := time.ParseDuration(f.until); err == nil && d > 0 {
+	if d, err := interaction.ParseSpan(f.until); err == nil && d > 0 {
 		return now.Add(d).UTC().Truncate(time.Second), nil
 	}
 	t, err := time.Parse(time.RFC3339, f.until)
 	if err != nil {
-		return t, usage("--until: %q is neither a time such as 2026-05-01T12:00:00Z nor a duration such as 4h", f.until)
+		return t, usage("--until: %q is neither a time such as 2026-05-01T12:00:00Z nor a length such as 4h or 7d", f.until)
 	}
 	return t, nil
 }

@@ -76,6 +76,15 @@ func (c *cli) named(r *remote) (addr, token string, err error) {
 
 // connect finds the bridge. A token that holdpoint dev left goes to that bridge only.
 func (c *cli) connect(r *remote) (*client, error) {
+	cl, err := c.reach(r)
+	if err != nil {
+		return nil, err
+	}
+	cl.line, cl.flags = c.name, r.typed()
+	return cl, nil
+}
+
+func (c *cli) reach(r *remote) (*client, error) {
 	addr, token, err := c.named(r)
 	if err != nil {
 		return nil, err

@@ -45,6 +45,8 @@ func newRoot(c *cli) (root *cobra.Command, begun *bool) {
 		inboxCommand(c), respondCommand(c), askCommand(c), approvalsCommand(c), rulesCommand(c), tokenCommand(c), auditCommand(c), keysCommand(c), configCommand(c), devCommand(c), workerCommand(c),
 		apiCommand(c), doctorCommand(c), eraseCommand(c), replayCommand(c), codecCommand(c), versionCommand(c))
 	group(root)
+	root.InitDefaultCompletionCmd()
+	understood(root)
 	return root, begun
 }
 

@@ -28,7 +28,7 @@ type life struct{ session, until, note, id string }
 func (l *life) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&l.session, "session", "", "only inside this session")
-	f.StringVar(&l.until, "for", "", "how long it holds, such as 24h, or until when, as 2026-03-06T18:00:00Z")
+	f.StringVar(&l.until, "for", "", "how long it holds, such as 24h or 7d, or until when, as 2026-03-06T18:00:00Z")
 	f.StringVar(&l.note, "note", "", "why, for the record")
 	f.StringVar(&l.id, "id", "", "an id of your own, so that repeating the command does nothing")
 }
@@ -41,8 +41,8 @@ func (l *life) read() (in string, at time.Time, err error) {
 	if t, err := time.Parse(time.RFC3339, l.until); err == nil {
 		return "", t, nil
 	}
-	if _, err := time.ParseDuration(l.until); err != nil {
-		return "", at, usage("--for %q: write a length such as 90m or 24h, or an instant such as 2026-03-06T18:00:00Z", l.until)
+	if _, err := interaction.ParseSpan(l.until); err != nil {
+		return "", at, usage("--for %q: write a length such as 90m, 24h or 7d, or an instant such as 2026-03-06T18:00:00Z", l.until)
 	}
 	return l.until, at, nil
 }
@@ -59,7 +59,10 @@ func rulesAddCommand(c *cli) *cobra.Command {
 			if args[1] != "allow" && args[1] != "deny" {
 				return usage("%q: say allow or deny", args[1])
 			}
-			b := api.SaveRule{ID: l.id, Pattern: args[2], SessionID: interaction.SessionID(l.session), Note: l.note, MaxUses: uses}
+			b := api.SaveRule{ID: l.id, Pattern: args[2], SessionID: interaction.SessionID(l.session), Note: l.note}
+			if uses > 0 {
+				b.MaxUses = &uses
+			}
 			var err error
 			if b.ExpiresIn, b.ExpiresAt, err = l.read(); err != nil {
 				return err
@@ -90,7 +93,7 @@ func rulesAddCommand(c *cli) *cobra.Command {
 	}
 	r.flags(c, cmd)
 	l.flags(cmd)
-	cmd.Flags().IntVar(&uses, "max-uses", 0, "how many calls may rest on an allow (default no bound)")
+	countVar(cmd, &uses, "max-uses", "how many calls may rest on an allow (default no bound)")
 	cmd.Flags().StringArrayVar(&where, "where", nil, "a condition on an argument; may be repeated")
 	return cmd
 }

@@ -96,7 +96,7 @@ func callArgs(args []string, exact string) (string, error) {
 	text := args[1]
 	if t.Field == "" || t.Kind != permission.KindCommand && strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if !json.Valid([]byte(text)) {
-			return "", usage("%s takes its arguments as JSON, such as '{\"id\": 7}'", args[0])
+			return "", usage("%s is no built-in tool that takes a line of text: say its arguments as JSON, such as '{\"id\": 7}'", args[0])
 		}
 		return text, nil
 	}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"regexp"
 	"strings"
@@ -52,7 +54,7 @@ func rulesImportCommand(c *cli) *cobra.Command {
 			all := importAll(s)
 			c.imported(s, all)
 			if output != "" {
-				if err := os.WriteFile(output, []byte(policyOf(name, args[0], all)), 0o644); err != nil {
+				if err := writeNew(output, policyOf(name, args[0], all)); err != nil {
 					return err
 				}
 				fmt.Fprintf(c.out, "Written: %s, policy %s\n", interaction.Visible(output), interaction.Visible(name))
@@ -68,6 +70,20 @@ func rulesImportCommand(c *cli) *cobra.Command {
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the rules to this file, as a policy")
 	cmd.Flags().StringVar(&name, "name", "imported", "name of the policy")
 	return cmd
+}
+
+// writeNew leaves a file alone that is there: a policy that somebody has edited since is not for this to undo.
+func writeNew(name, text string) (err error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already: move it away, or name another file with -o", name)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = f.WriteString(text)
+	return err
 }
 
 func readSettings(name string) (s settings, err error) {

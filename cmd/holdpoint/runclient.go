@@ -133,7 +133,7 @@ func (cl *client) findRun(ctx context.Context, ref string) (agent.Run, error) {
 			fits["session "+string(r.SessionID)] = r
 		}
 	}
-	return onlyRun(ref, list, fits)
+	return cl.onlyRun(ref, list, fits)
 }
 
 // fitting lists the runs that a ref may mean, newest first.
@@ -142,7 +142,7 @@ func (cl *client) fitting(ctx context.Context, ref string) ([]agent.Run, error) 
 		if page, err := cl.runs(ctx, runsQuery{session: ref, limit: 1}); ref != "" && (err != nil || len(page.Items) > 0) {
 			return page.Items, err
 		}
-		return nil, fmt.Errorf("no run or session has the id %q: type the beginning of one, %d characters at least; `holdpoint runs` lists them", ref, minPrefix)
+		return nil, fmt.Errorf("no run or session has the id %q: type the beginning of one, %d characters at least; `%s runs%s` lists them", ref, minPrefix, cl.line, cl.flags)
 	}
 	page, err := cl.runs(ctx, runsQuery{prefix: ref, limit: maxFits})
 	if err == nil && page.NextPageToken != "" {
@@ -163,14 +163,14 @@ func orError(err error, format string, args ...any) error {
 }
 
 // onlyRun is the one run that all of fits mean.
-func onlyRun(ref string, list []agent.Run, fits map[string]agent.Run) (agent.Run, error) {
+func (cl *client) onlyRun(ref string, list []agent.Run, fits map[string]agent.Run) (agent.Run, error) {
 	meant := map[interaction.RunID]agent.Run{}
 	for _, r := range fits {
 		meant[r.ID] = r
 	}
 	switch len(meant) {
 	case 0:
-		return agent.Run{}, fmt.Errorf("no run or session fits %q: `holdpoint runs` lists them", ref)
+		return agent.Run{}, fmt.Errorf("no run or session fits %q: `%s runs%s` lists them", ref, cl.line, cl.flags)
 	case 1:
 		for _, r := range meant {
 			return r, nil
@@ -206,7 +206,7 @@ func (cl *client) findSession(ctx context.Context, ref string) (interaction.Sess
 	if len(ids) == 1 {
 		return list[0].SessionID, nil
 	}
-	_, err = onlyRun(ref, list, byID(list))
+	_, err = cl.onlyRun(ref, list, byID(list))
 	return "", err
 }
 

@@ -38,7 +38,7 @@ func (s *serving) flags(c *cli, cmd *cobra.Command, bridge bool) {
 }
 
 func (s *serving) keeping(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&s.o.KeepEvery, "keep-every", 10*time.Minute, "how often the store is compared with Temporal, 0 for never (see holdpoint doctor)")
+	spanVar(cmd, &s.o.KeepEvery, "keep-every", 10*time.Minute, "how often the store is compared with Temporal, 0 for never (see holdpoint doctor)")
 }
 
 // token falls back to the environment, where other users of the machine don't see it.

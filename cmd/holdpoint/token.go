@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -102,19 +101,14 @@ func until(t time.Time) string {
 	return "until " + t.UTC().Format(time.RFC3339)
 }
 
-// tokenLife reads 30d or any duration of Go's; zero is for ever.
+// tokenLife reads a length of ten years at most; zero is for ever.
 func tokenLife(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= 3650 {
-			return time.Duration(n) * 24 * time.Hour, nil
-		}
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return 0, usage("--expires: %q is no time such as 30d or 12h", text)
+	d, err := interaction.ParseSpan(text)
+	if err != nil || d <= 0 || d > 10*365*24*time.Hour {
+		return 0, usage("--expires: %q is no time such as 30d or 12h, ten years at most", text)
 	}
 	return d, nil
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -277,7 +278,7 @@ func (a *App) dial(ctx context.Context, o client.Options) error {
 	defer cancel()
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
-		return fmt.Errorf("no Temporal server answers at %q: %w: check TEMPORAL_ADDRESS", o.HostPort, err)
+		return fmt.Errorf("no Temporal server answers at %s: %w: check TEMPORAL_ADDRESS", cmp.Or(o.HostPort, client.DefaultHostPort), err)
 	}
 	a.client = c
 	a.closing(func() error { c.Close(); return nil })

@@ -228,6 +228,7 @@ func badAsks(t *testing.T, h asking) {
 		`{"title":"x","args":[1]}`:                       "args",
 		`{"title":"x","args":null}`:                      "",
 		`{"title":"x","timeout":"soon"}`:                 "timeout",
+		`{"title":"x","timeout":"800d"}`:                 "timeout",
 		`{"title":"x","timeout":"1ns"}`:                  "timeout",
 		`{"title":"x","quorum":-1}`:                      "quorum",
 		`{"title":"x","quorum":2,"reviewers":["alice"]}`: "quorum",

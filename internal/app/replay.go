@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func ReplayLive(ctx context.Context, getenv func(string) (string, bool), query s
 	}
 	c, err := client.DialContext(ctx, keys.Client(options))
 	if err != nil {
-		return fmt.Errorf("no Temporal server answers at %q: %w: check TEMPORAL_ADDRESS", options.HostPort, err)
+		return fmt.Errorf("no Temporal server answers at %s: %w: check TEMPORAL_ADDRESS", cmp.Or(options.HostPort, client.DefaultHostPort), err)
 	}
 	defer c.Close()
 	only := fmt.Sprintf("WorkflowType IN ('%s', '%s')", workflows.AgentRunName, workflows.PipelineName)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"holdpoint/interaction"
 	"os"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ func valueText(k key) string {
 	case shapeInteger:
 		return fmt.Sprintf("%d to %d", k.low, k.high)
 	case shapeDuration:
-		return "time, at most " + days(k.limit)
+		return "time, at most " + interaction.FormatSpan(k.limit)
 	case shapeChoice:
 		return "`" + strings.Join(k.choices, "`, `") + "`"
 	case shapeTexts, shapeWords:

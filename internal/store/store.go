@@ -97,7 +97,7 @@ func (c Config) validate() error {
 	case c.Sealing != SealNothing && c.Sealing != SealOn && c.Sealing != SealRequired:
 		return fmt.Errorf("sealing %q is unknown: use %q, %q or nothing", c.Sealing, SealOn, SealRequired)
 	case c.Sealing != SealNothing && c.Keys == nil:
-		return errors.New("there are no keys to seal with: set HOLDPOINT_ENCRYPTION_KEYS, or the file or command in its place")
+		return errors.New("there are no keys to seal with: set HOLDPOINT_ENCRYPTION_KEYS to ID:KEY, such as k1:$(openssl rand -base64 32), or name a file or command that has it (docs/security.md)")
 	case c.Writers < 0:
 		return fmt.Errorf("Writers: %d is negative", c.Writers)
 	case c.PollInterval < 0:
