@@ -25,6 +25,12 @@ func token(expression string, hints ...string) shape {
 	return of("(?:^|[^A-Za-z0-9])("+expression+")", hints...)
 }
 
+// scheme is a header up to what is secret of it.
+const scheme = `(?i)\bauthorization\\?["']?\s{0,4}[:=]\s{0,4}\\?["']?(?:token|api-?key|bearer|basic|digest|negotiate|ntlm|hawk|key|aws4-hmac-sha256)`
+
+// schemes are no secrets, though they stand beside a name of such.
+var schemes = regexp.MustCompile(scheme + `$`)
+
 // shapes are the formats that services publish for their tokens, as gitleaks (MIT) also lists them, headers and addresses.
 // None needs entropy or a guess: what looks like prose stays.
 var shapes = []shape{
@@ -54,6 +60,23 @@ var shapes = []shape{
 	token(`[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, ":aa"),
 	of(`(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature)=([A-Za-z0-9+/%=&_.-]{16,})`, "accountkey", "sharedaccess"),
 	token(`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, "eyj"),
+	token(`dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}`, "dckr_"),
+	token(`(?:gsk|figd|rubygems|ntn|r8|sbp|lin_api|sntry[su])_[A-Za-z0-9_=+/.-]{30,}`, "gsk_", "figd_", "rubygems_", "ntn_", "r8_", "sbp_", "lin_api_", "sntry"),
+	token(`(?:xai|pplx|CFPAT|PMAK|ATATT3x)[A-Za-z0-9_=-]{30,}`, "xai-", "pplx-", "cfpat-", "pmak-", "atatt3x"),
+	token(`tskey-[a-z]+-[A-Za-z0-9-]{12,}`, "tskey-"),
+	token(`dapi[a-f0-9]{32}`, "dapi"),
+	token(`key-[a-f0-9]{32}`, "key-"),
+	token(`1//0[A-Za-z0-9_-]{30,}`, "1//0"),
+	of(`discord(?:app)?\.com/api/webhooks/([0-9]{15,25}/[A-Za-z0-9_-]{30,})`, "/api/webhooks/"),
+	of(`(?i)[?&](?:x-amz-signature|x-goog-signature|signature|sig)=([A-Za-z0-9%+/=_-]{16,})`, "sig"),
+	of(`:_auth\s*=\s*["']?([A-Za-z0-9+/=]{8,})`, ":_auth"),
+	// Of a header, all that follows the name is secret: the scheme is one word, or one of several.
+	of(scheme+`[ \t]+([^\r\n"'\\$<]{4,})`, "authorization"),
+	of(`(?i)\bcookie:[ \t]*([^\r\n"'\\$<]{4,})`, "cookie:"),
+	of(`\bsshpass\s+-p\s*["']?([^\s"'$]{3,})`, "sshpass"),
+	of(`\b(?:mysql|mysqldump|mysqladmin|mariadb)\s(?:[^\n;|&]{0,300}?\s)?-p["']?([^\s"'$]{3,})`, "mysql", "mariadb"),
+	of(`\b(?:(?:docker|podman|helm registry|nerdctl)\s+login|az\s+login)\s(?:[^\n;|&]{0,300}?\s)?-p[ =]?["']?([^\s"'$-][^\s"']{2,})`, "login"),
+	of(`\bredis-cli\s(?:[^\n;|&]{0,300}?\s)?-a\s+["']?([^\s"'$]{3,})`, "redis-cli"),
 	of(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})`, "bearer", "basic"),
 	of(`(?i)\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@"'<>]{0,200}:([^\s/@"'<>]{1,500})@`, "://"),
 	{hints: []string{"token"}, spare: pages, re: regexp.MustCompile(`(?i)(?:[a-z0-9_-]{0,60}token\\?["']?\s{0,4}[:=]\s{0,4}|--?[a-z0-9_-]{0,60}token\s{1,4})\\?["']?([A-Za-z0-9._~+/=-]{8,})`)},
@@ -63,7 +86,8 @@ var shapes = []shape{
 // usual are the names of fields whose values are secrets. A name counts if it ends so, in any spelling: db_password,
 // X-Api-Key, clientSecret.
 var usual = []string{"password", "passwd", "passphrase", "pwd", "secret", "apikey", "secretkey", "accesskey", "privatekey", "accesstoken", "refreshtoken",
-	"authtoken", "sessiontoken", "bearertoken", "apitoken", "authorization", "cookie", "credentials", "connectionstring"}
+	"authtoken", "sessiontoken", "bearertoken", "apitoken", "authorization", "cookie", "credentials", "connectionstring", "passcode", "dbpass", "userpass",
+	"smtppass", "signingkey", "encryptionkey", "masterkey", "accountkey", "authkey", "secretkeybase"}
 
 // named finds a value beside its name: password=…, "api_key": "…", --client-secret …. What is a reference to a variable, or
 // hidden already, is none.
@@ -77,7 +101,7 @@ func named(names []string) *regexp.Regexp {
 		spelled[n] = strings.Join(letters, "[_-]?")
 	}
 	const value = `(?:"((?:[^"\\\n$]|\\.)(?:[^"\\\n]|\\.){2,})(?:"|$)|'([^'\n]{3,})(?:'|$)|\\?["']?((?:[^\s"',;&$\\]|\\[^\s"'])(?:[^\s"',;&\\]|\\[^\s"']){2,}))`
-	return regexp.MustCompile(`(?i)(?:(?:` + strings.Join(spelled, "|") + `)\\?["']?\s{0,4}(?::|=)\s{0,4}|--?[a-z0-9_-]{0,60}(?:` + strings.Join(spelled, "|") + `)\s{1,4})` + value)
+	return regexp.MustCompile(`(?i)(?:(?:` + strings.Join(spelled, "|") + `)(?:[0-9]{0,2}\\?["']?\s{0,4}(?::=|=>|:|=|%3D)\s{0,4}|>)|--?[a-z0-9_-]{0,60}(?:` + strings.Join(spelled, "|") + `)\s{1,4})` + value)
 }
 
 // plain is a name without what spellings differ in.
