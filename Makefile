@@ -100,7 +100,7 @@ fuzz: ## run each fuzz test for FUZZTIME (10m); PKG=./permission those of one pa
 	@for pkg in $$($(GO) list $(PKG)); do \
 	  for f in $$($(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz' || true); do \
 	    echo "$$pkg $$f"; \
-	    $(GO) test -timeout 0 -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) "$$pkg"; \
+	    $(GO) test -timeout 0 -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "$$pkg"; \
 	  done; \
 	done
 
