@@ -27,6 +27,16 @@ func TestAFunctionWithoutANameAsks(t *testing.T) {
 	finding{want: "ask", allow: a("bash"), commands: []string{"() ls"}}.run(t)
 }
 
+// In each of these bash takes for a command, or a file to write, what the parser takes for arithmetic, a value or a name.
+func TestStatementsThatBashReadsDifferently(t *testing.T) {
+	t.Parallel()
+	finding{want: "deny", allow: a("bash"), deny: a("bash(rm:*)"), commands: []string{"let a=1|rm x", "let a=1&rm x", "let a=1 b=2|rm x", "let a=1&&rm x", "declare -a 'a=($(rm x))'"}}.run(t)
+	finding{want: "ask deny", allow: a("bash", "file_write(./docs/**)"), deny: a("bash(rm:*)"), commands: []string{"let a=1>x", "let a=1>>x", "coproc a=b rm x", "coproc a=b c=d rm x"}}.run(t)
+	finding{want: "ask", allow: a("bash(declare:*)", "bash(export:*)", "bash(typeset:*)", "bash(readonly:*)", "bash(local:*)"), commands: []string{
+		"declare -a 'a=($(id))'", "declare -A 'a=([x]=`id`)'", "typeset -a 'a=([0]=$(id))'", "export 'a=($(id))'", "readonly -a 'a=(`id`)'"}}.run(t)
+	finding{want: "allow", allow: a("bash", "bash(declare:*)"), commands: []string{"let a=1", "let a=1+2 b=a*3", "let 'a = 1'", "declare -a 'a=(b)'", "coproc ls", "coproc A { ls; }"}}.run(t)
+}
+
 // What env -S is given is split by rules of its own, and goes on in the words behind it.
 func TestEnvSplitsWhatItIsGiven(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ func TestWhatBashRunsIsWhatWasFound(t *testing.T) {
 		t.Fatalf("the analysis is held against bash, which is not installed: %v", err)
 	}
 	tokens := []string{"aa", "bb", "cc", "aa bb", " ", " ", "\n", "\\\n", ";", " && ", " || ", " | ", " #", "#", "\\", "'", "\"", "`", "$(", ")", "( ", " { ", " }", ";}", " <<E\n", "\nE\n", "<<'E'\n", "$", "! ", "=", "{aa,bb}", "{", ",", "..", "$'", "\\x61", "$\"",
-		"[", "]", "<(", "if aa; then bb; fi", "f() ", "((", "))", "[[ a", " ]]", "${x:-", "}", "&", "case a in a) ", ";; esac", "for i in a; do ", "; done", "x=", "-", "\t", "time ", "coproc ", "<<<", "&>/dev/null ", "2>&1", "a=(", "\\\\", "$((", "*", "E", "<<-E\n", "${x#", "${y", "\"${x-", "\\`"}
+		"[", "]", "<(", "if aa; then bb; fi", "f() ", "((", "))", "[[ a", " ]]", "${x:-", "}", "&", "case a in a) ", ";; esac", "for i in a; do ", "; done", "x=", "-", "\t", "time ", "coproc ", "<<<", "&>/dev/null ", "2>&1", "a=(", "\\\\", "$((", "*", "E", "<<-E\n", "${x#", "${y", "\"${x-", "\\`", "let a=1", "declare -a 'a=("}
 	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano())))
 	for round := range bashRounds {
 		var b strings.Builder

@@ -20,7 +20,7 @@ func (w *walker) coproc(c *syntax.CoprocClause, dirs cwd, in stdin) {
 			return
 		}
 	}
-	if misread(c) {
+	if w.misread(c) {
 		w.fault("shells read this coprocess differently: write its command in braces")
 		w.suspect(w.text(c))
 	}
@@ -30,13 +30,13 @@ func (w *walker) coproc(c *syntax.CoprocClause, dirs cwd, in stdin) {
 // misread reports where the parser and bash differ. A name may stand only before a compound command, and what comes
 // before anything else is the command's first word; the parser takes that for the name, and assignments behind it for
 // ones in front of it.
-func misread(c *syntax.CoprocClause) bool {
+func (w *walker) misread(c *syntax.CoprocClause) bool {
 	switch cmd := c.Stmt.Cmd.(type) {
 	case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause,
 		*syntax.ArithmCmd, *syntax.TestClause:
 		return false
 	case *syntax.CallExpr:
-		return c.Name != nil || len(cmd.Args) > 0 && len(cmd.Assigns) > 0 && cmd.Assigns[0].Pos().After(cmd.Args[0].Pos())
+		return c.Name != nil || len(cmd.Args) > 1 && isAssign(w.text(cmd.Args[0])) || len(cmd.Args) > 0 && len(cmd.Assigns) > 0 && cmd.Assigns[0].Pos().After(cmd.Args[0].Pos())
 	default:
 		return c.Name != nil
 	}

@@ -88,6 +88,8 @@ func namesSubscript(name string, words []word) bool {
 		switch {
 		case strings.Contains(w.text, "[") && strings.ContainsAny(w.text, "$`"):
 			return true
+		case assigners[name] && strings.Contains(w.text, "(") && strings.ContainsAny(w.text, "$`"):
+			return true // of an array, what is quoted is read once more
 		case name == "printf" || name == "test" || name == "[" || valueFollows.MatchString(words[i].text):
 		case strings.ContainsRune(variable, opaqueMark):
 			return true

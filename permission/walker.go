@@ -212,6 +212,10 @@ func (w *walker) statement(n syntax.Node, dirs cwd) {
 		for _, f := range strings.Fields(p.text) {
 			p.cmd.words = append(p.cmd.words, plainWord(f))
 		}
+		if _, let := n.(*syntax.LetClause); let && strings.ContainsAny(p.text, "|&<>();") {
+			w.fault("what follows let is a pipe or a redirection to bash, and arithmetic to others")
+			w.suspect(p.text)
+		}
 		p.hazard = "shell arithmetic and tests evaluate more than their text shows"
 		if unresolved(n) {
 			p.doubt = "it contains something that is only known at run time"
