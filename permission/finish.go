@@ -48,8 +48,8 @@ func fromHere(name word) bool {
 
 // doubtWords says why no rule could cover the command's words.
 func (w *walker) doubtWords(p *part) {
-	for _, a := range slices.Concat(p.cmd.assigns, p.cmd.words) {
-		if strings.Contains(a.text, "BASH_CMDS") || strings.Contains(a.text, "BASH_ALIASES") {
+	for _, words := range [...][]word{p.cmd.assigns, p.cmd.words} {
+		if slices.ContainsFunc(words, renamesPrograms) {
 			p.doubt = "which program a name means may change"
 		}
 	}
@@ -73,6 +73,11 @@ func (w *walker) doubtWords(p *part) {
 			p.doubt = "a word contains " + odd
 		}
 	}
+}
+
+// renamesPrograms finds the arrays in which bash keeps which program a name means.
+func renamesPrograms(a word) bool {
+	return strings.Contains(a.text, "BASH_CMDS") || strings.Contains(a.text, "BASH_ALIASES")
 }
 
 // oddWord looks at a word after unquoting: $'\r' hides what the raw text does
