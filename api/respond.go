@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -61,8 +60,8 @@ func (s *Server) prepare(ctx context.Context, r interaction.Response) (*answer, 
 		return nil, err
 	}
 	if repeated && a.row.Status.Final() {
-		a.done = &Answered{ResponseID: r.ID, InteractionID: r.RequestID, Applied: true, Status: string(a.row.Status),
-			Approvals: a.row.Approvals(), Quorum: a.row.Request.QuorumNeeded()}
+		done := a.applied(a.row)
+		a.done = &done
 		return a, nil
 	}
 	if a.run.Status.Final() {
@@ -201,33 +200,6 @@ func checkPatterns(r interaction.Response) error {
 	return nil
 }
 
-// closed says what became of an interaction, to those who may know.
-func (s *Server) closed(p interaction.Principal, row interaction.Interaction, r interaction.Response) error {
-	if !addressed(p, row.Request) && !(mayActFor(p) && interaction.Entitled(row.Request.Reviewers, r.Reviewer)) {
-		return problem(http.StatusForbidden, CodeNotEntitled, "this is not addressed to you")
-	}
-	var e *interaction.Error
-	if err := row.Check(r, s.now()); !errors.As(err, &e) {
-		return fmt.Errorf("closed interaction %s took an answer: %w", row.Request.ID, err)
-	}
-	return withDecision(refusal(e, "body"), row)
-}
-
-// withDecision adds what the record knows of the decision.
-func withDecision(p *Problem, row interaction.Interaction) *Problem {
-	if !row.Status.Final() || p.Code != CodeAlreadyDecided && p.Code != CodeExpired {
-		return p
-	}
-	d := &Decided{Status: row.Status, Action: row.Action, At: row.ClosedAt}
-	for _, r := range row.Responses {
-		if r.Action == row.Action {
-			d.By = append(d.By, r.Reviewer.ID)
-		}
-	}
-	p.Decided = d
-	return p
-}
-
 // save stores a response and returns it as it is forwarded: its args stay in the store, and their reference and
 // digest go. A response that is there already goes out as it was, so that repeating it changes nothing.
 func (s *Server) save(ctx context.Context, r interaction.Response, secrets []interaction.SealedSecret) (interaction.Response, error) {
@@ -330,71 +302,4 @@ func (s *Server) lateness(caller context.Context, answers []*answer) func(contex
 		}
 		return s.closed(p, row, a.response)
 	}
-}
-
-func hasResponse(i interaction.Interaction, id interaction.ResponseID) bool {
-	return slices.ContainsFunc(i.Responses, func(r interaction.Response) bool { return r.ID == id })
-}
-
-func (s *Server) refuseAll(ctx context.Context, answers []*answer, err error) []AnsweredItem {
-	items := make([]AnsweredItem, len(answers))
-	for n, a := range answers {
-		items[n] = s.refusedItem(ctx, a, err)
-	}
-	return items
-}
-
-func (a *answer) ref() Answered {
-	return Answered{ResponseID: a.response.ID, InteractionID: a.response.RequestID}
-}
-
-// stored is the result of an answer that is kept and not applied yet.
-func (a *answer) stored() AnsweredItem {
-	it := AnsweredItem{Answered: a.ref(), HTTPStatus: http.StatusAccepted}
-	it.Status = StatusStored
-	return it
-}
-
-func (s *Server) refusedItem(ctx context.Context, a *answer, err error) AnsweredItem {
-	var e *interaction.Error
-	if errors.As(err, &e) {
-		err = refusal(alone(a.response, *e), "body")
-	}
-	if ended := (*Problem)(nil); errors.As(err, &ended) && ended.Code == CodeRunEnded {
-		err = s.ended(context.WithoutCancel(ctx), a.response)
-	}
-	own := *s.report(ctx, "respond", err) // one error may refuse several
-	p := &own
-	if row, found, err := s.cfg.Store.Interaction(context.WithoutCancel(ctx), a.response.RequestID); err == nil && found {
-		p = withDecision(p, row)
-	}
-	return AnsweredItem{Answered: a.ref(), HTTPStatus: p.Status, Problem: p}
-}
-
-// alone takes the place in the message off an error's field: the sender of one response knows of no list.
-func alone(r interaction.Response, e interaction.Error) *interaction.Error {
-	if place, rest, ok := strings.Cut(e.Field, "]"); ok && len(r.Responses) == 0 && strings.HasPrefix(place, "responses[") {
-		e.Field = strings.TrimPrefix(rest, ".")
-	}
-	return &e
-}
-
-// result turns the workflow's word on one response into ours.
-func (s *Server) result(ctx context.Context, a *answer, w workflows.ResponseResult) AnsweredItem {
-	if w.Kept { // the run does not know yet that it asks; the record was faster
-		return a.stored()
-	}
-	if w.Code != "" || !w.Applied {
-		return s.refusedItem(ctx, a, &interaction.Error{Code: interaction.Code(w.Code), Message: w.Error})
-	}
-	it := AnsweredItem{Answered: a.ref(), HTTPStatus: http.StatusOK}
-	it.Applied, it.Status, it.Approvals, it.Quorum = true, string(w.Status), w.Approvals, w.Quorum
-	if _, goesOn := a.response.Action.Changes(); goesOn { // the run itself has the record follow
-		s.followed(ctx, a.response)
-		return it
-	}
-	if err := s.cfg.Store.MarkSubmitted(context.WithoutCancel(ctx), a.response.RequestID, a.response, s.now()); err != nil {
-		s.cfg.Log.WarnContext(ctx, "an applied answer could not be marked as submitted", "interaction_id", a.response.RequestID, "error", err)
-	}
-	return it
 }

@@ -270,6 +270,29 @@ func TestWhenTemporalIsGoneOrTheRunHasEnded(t *testing.T) {
 	wantProblem(t, b.do("rex", "POST", respondPath, `{"action":"approve"}`), 409, "run_ended")
 }
 
+func TestAnAnswerThatEndedItsRunIsNotRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.park("r1", "i1")
+	b.temporal.onUp = func(client.UpdateWorkflowOptions) (any, error) {
+		if len(b.temporal.updates) == 1 { // it comes before the run knows its question, and is kept
+			return workflows.RespondResult{Items: []workflows.ResponseResult{{InteractionID: "i1", Kept: true}}}, nil
+		}
+		b.store.mu.Lock()
+		defer b.store.mu.Unlock()
+		if _, err := b.store.interactions[0].Apply(interaction.Response{ID: "x1", RequestID: "i1", Action: interaction.ActionTerminate,
+			Reviewer: interaction.Principal{ID: "rex"}}, t0); err != nil {
+			t.Error(err)
+		}
+		b.store.runs[0].Status = agent.RunAborted
+		return nil, serviceerror.NewNotFound("completed")
+	}
+	a := b.do("rex", "POST", respondPath, `{"id":"x1","action":"terminate"}`)
+	if a.status != 200 || a.body["applied"] != true || a.body["status"] != "answered" {
+		t.Errorf("%d %s", a.status, a.raw)
+	}
+}
+
 func TestAFaultInsideIsNotShown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
