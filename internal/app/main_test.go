@@ -18,6 +18,9 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	code := m.Run()
+	if code != 0 {
+		fmt.Fprint(os.Stderr, apptest.ServerReport())
+	}
 	apptest.StopServer()
 	os.Exit(code)
 }

@@ -49,6 +49,9 @@ func (s *Server) closeLog() error {
 	return err
 }
 
+// Tail is the end of what the server has logged, for the report of one that went wrong.
+func (s *Server) Tail() string { return logTail(s.log, 0, maxTailBytes) }
+
 // logTail returns the last bytes of what was written since start, as text that a terminal can be given.
 func logTail(f *os.File, start, most int64) string {
 	info, err := f.Stat()

@@ -63,6 +63,38 @@ func Server(t testing.TB) string {
 	return shared.server.Address()
 }
 
+// ServerReport says what became of the test binary's own development server, for a run of tests that failed: a server that
+// went wrong fails them all, each with a message about itself.
+func ServerReport() string {
+	s := shared.server
+	if s == nil {
+		return ""
+	}
+	state := "answers"
+	select {
+	case <-s.Done():
+		state = "has ended by itself"
+	default:
+		if err := answers(s.Address()); err != nil {
+			state = fmt.Sprintf("does not answer: %v", err)
+		}
+	}
+	return fmt.Sprintf("The Temporal server of these tests %s. The end of its log:\n%s\n", state, s.Tail())
+}
+
+// answers asks for the one namespace, which a server whose database is broken can't describe.
+func answers(address string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	c, err := client.NewNamespaceClient(client.Options{HostPort: address})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = c.Describe(ctx, client.DefaultNamespace)
+	return err
+}
+
 // StopServer stops the test binary's own Temporal server, if there is one. Without it the server dies all the same,
 // and leaves its log behind.
 func StopServer() {

@@ -8,8 +8,8 @@ import (
 	"holdpoint/api/apitest"
 )
 
-// descriptions are those of the bridges that were read, by address.
-var descriptions sync.Map
+// descriptions are those that bridges gave, read once each: by the bridge's address, and by what they say.
+var descriptions, read sync.Map
 
 // Described fails the test when an answer is not as the bridge's own description of its API has it.
 func (h *Holdpoint) Described(req *http.Request, resp *http.Response, body []byte) {
@@ -37,5 +37,12 @@ func describedAt(url string) (*apitest.Description, error) {
 	if err != nil {
 		return nil, err
 	}
-	return apitest.Read(raw)
+	if same, ok := read.Load(string(raw)); ok { // of another bridge
+		return same.(*apitest.Description), nil
+	}
+	d, err := apitest.Read(raw)
+	if err == nil {
+		read.Store(string(raw), d)
+	}
+	return d, err
 }
