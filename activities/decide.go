@@ -49,6 +49,7 @@ type inForce struct {
 	at       time.Time
 	set      *ruleSet          // nil: rules are still to be compiled
 	rules    []permission.Rule // without a set
+	common   bool              // they are what everyone has whose agent has this policy: no rule is stored for the user or session
 	readable bool              // false when the agent names a policy that is gone
 }
 
@@ -75,7 +76,7 @@ func (a *Activities) rulesFor(ctx context.Context, tx Tx, run agent.Run, ag agen
 			stored[i].Uses--
 		}
 	}
-	in.rules = slices.Concat(a.Protected, policy, stored)
+	in.rules, in.common = slices.Concat(a.Protected, policy, stored), len(stored) == 0
 	in.key.expired = expired(expiriesOf(in.rules), in.at)
 	return in, nil
 }
@@ -88,7 +89,14 @@ func (a *Activities) compiled(in inForce) *ruleSet {
 	if set, ok := a.memory.set(in.key); ok {
 		return set
 	}
-	set := compileSet(in.rules)
+	shared := rulesKey{policy: in.key.policy, common: true}
+	set, ok := a.memory.set(shared)
+	if !in.common || !ok {
+		set = compileSet(in.rules)
+	}
+	if in.common {
+		a.memory.keepSet(shared, set)
+	}
 	a.memory.keepSet(in.key, set)
 	return set
 }

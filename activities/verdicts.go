@@ -60,6 +60,7 @@ type rulesKey struct {
 	version       int64  // of the stored rules
 	expired       int    // how many of them have expired
 	counted       string // the grants of which a use is the call's own
+	common        bool   // of everyone for whom no rule is stored
 }
 
 // ruleSet is compiled rules.

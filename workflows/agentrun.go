@@ -24,10 +24,11 @@ func AgentRun(ctx workflow.Context, in RunInput) (RunResult, error) {
 
 // agentRun is a run in progress. st is what outlives continue-as-new; the rest belongs to the current step.
 type agentRun struct {
-	kind  string // of workflow: AgentRunName or PipelineName
-	in    RunInput
-	st    *RunState
-	gates []*gate // open ones, in the order they were opened
+	kind    string // of workflow: AgentRunName or PipelineName
+	in      RunInput
+	st      *RunState
+	inboxes []inbox
+	gates   []*gate // open ones, in the order they were opened
 	// modelTurn is the turn that a model call in flight will bring; 0 when there is none.
 	modelTurn int
 	running   []interaction.CallID  // tool calls in flight
@@ -131,7 +132,6 @@ func (r *agentRun) begin(ctx workflow.Context) (work workflow.Context, cancel wo
 func (r *agentRun) watch(ctx workflow.Context) (work workflow.Context, cancel workflow.CancelFunc) {
 	work, cancel = workflow.WithCancel(ctx)
 	r.cancel = cancel
-	workflow.Go(ctx, r.watchDeadlines)
 	workflow.Go(ctx, r.watchRules)
 	return work, cancel
 }

@@ -117,31 +117,50 @@ func (r *agentRun) earliest() time.Time {
 	return next
 }
 
-// watchDeadlines keeps one timer, for the earliest deadline, and expires what is due. It ends with the workflow.
+// deadline keeps one timer, for the earliest deadline of the open gates.
 //
 // workflow.AwaitWithTimeout is not used: its timer goes on after the condition came true, and when an answer and
 // the deadline reach the workflow in one task the deadline would win although the answer came first.
-func (r *agentRun) watchDeadlines(ctx workflow.Context) {
-	for {
-		if err := workflow.Await(ctx, func() bool { return !r.earliest().IsZero() }); err != nil {
-			return
-		}
-		due := r.earliest()
-		timerCtx, cancel := workflow.WithCancel(ctx)
-		timer := workflow.NewTimerWithOptions(timerCtx, max(due.Sub(workflow.Now(ctx)), 0),
-			workflow.TimerOptions{Summary: "deadline of " + r.waitingFor()})
-		err := workflow.Await(ctx, func() bool { return timer.IsReady() || !r.earliest().Equal(due) })
-		if err != nil {
-			cancel()
-			return
-		}
-		if !timer.IsReady() {
-			cancel()
-			continue
-		}
+type deadline struct {
+	due    time.Time
+	timer  workflow.Future // nil while none is kept
+	cancel workflow.CancelFunc
+	over   bool // the workflow was cancelled
+}
+
+// moved reports whether there is something to do: the timer has fired, or is not the right one any more.
+func (d *deadline) moved(ctx workflow.Context, r *agentRun) bool {
+	return !d.over && (ctx.Err() != nil || !r.earliest().Equal(d.due) || d.timer != nil && d.timer.IsReady())
+}
+
+// follow expires what is due, and sees to it that the timer is that of the earliest deadline.
+func (d *deadline) follow(ctx workflow.Context, r *agentRun) {
+	switch {
+	case ctx.Err() != nil:
+		d.drop()
+		d.over = true
+		return
+	case d.timer != nil && d.timer.IsReady():
+		d.timer, d.due = nil, time.Time{}
 		yield(ctx)
 		r.expire(ctx)
+	default:
+		d.drop()
 	}
+	if d.due = r.earliest(); d.due.IsZero() {
+		return
+	}
+	var timerCtx workflow.Context
+	timerCtx, d.cancel = workflow.WithCancel(ctx)
+	d.timer = workflow.NewTimerWithOptions(timerCtx, max(d.due.Sub(workflow.Now(ctx)), 0),
+		workflow.TimerOptions{Summary: "deadline of " + r.waitingFor()})
+}
+
+func (d *deadline) drop() {
+	if d.timer != nil {
+		d.cancel()
+	}
+	d.timer, d.due = nil, time.Time{}
 }
 
 // yield lets every other coroutine run once: an answer that arrived in the same workflow task as a deadline is

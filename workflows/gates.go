@@ -31,13 +31,7 @@ func NewGates(ctx workflow.Context) (*Gates, error) {
 	if err := workflow.SetUpdateHandlerWithOptions(ctx, MessageRespond, r.respond, respond); err != nil {
 		return nil, fmt.Errorf("update %s: %w", MessageRespond, err)
 	}
-	for _, s := range signals {
-		if s.name == MessageRespond {
-			channel := workflow.GetSignalChannel(ctx, s.name)
-			workflow.Go(ctx, func(ctx workflow.Context) { r.read(ctx, channel, s) })
-		}
-	}
-	workflow.Go(ctx, r.watchDeadlines)
+	r.listen(ctx, []signal{answers}) // other signals are the workflow's own
 	return &Gates{run: r}, nil
 }
 

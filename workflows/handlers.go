@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -19,7 +20,7 @@ import (
 // can't be applied is put into the record with the reason. Both are received raw and decoded strictly here: the
 // SDK would drop a signal of the wrong shape without a word.
 
-// handle registers the update handlers, the query, and one reader per signal channel.
+// handle registers the update handlers and the query, and has signals read.
 func (r *agentRun) handle(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandler(ctx, QueryState, r.state); err != nil {
 		return fmt.Errorf("query %s: %w", QueryState, err)
@@ -36,10 +37,7 @@ func (r *agentRun) handle(ctx workflow.Context) error {
 	if err := workflow.SetUpdateHandlerWithOptions(ctx, MessageText, r.text, text); err != nil {
 		return fmt.Errorf("update %s: %w", MessageText, err)
 	}
-	for _, s := range signals {
-		channel := workflow.GetSignalChannel(ctx, s.name)
-		workflow.Go(ctx, func(ctx workflow.Context) { r.read(ctx, channel, s) })
-	}
+	r.listen(ctx, signals)
 	return nil
 }
 
@@ -49,35 +47,59 @@ type signal struct {
 	apply func(r *agentRun, ctx workflow.Context, data []byte)
 }
 
+var answers = signal{MessageRespond, (*agentRun).respondSignal}
+
 // signals are read in this order where it matters: what is asked, what a person said to the agent, then answers, then control.
 var signals = []signal{
 	{MessageAsked, (*agentRun).askedSignal},
 	{MessageText, (*agentRun).textSignal},
-	{MessageRespond, (*agentRun).respondSignal},
+	answers,
 	{MessageControl, (*agentRun).controlSignal},
 	{MessageRecheck, (*agentRun).recheckSignal},
 }
 
-func (r *agentRun) read(ctx workflow.Context, channel workflow.ReceiveChannel, s signal) {
-	for {
-		var raw converter.RawValue
-		if !channel.Receive(ctx, &raw) {
-			return
-		}
-		r.take(ctx, s, raw)
+// inbox is what comes as one kind of signal.
+type inbox struct {
+	signal
+	channel workflow.ReceiveChannel
+}
+
+// listen takes in signals and keeps deadlines for as long as the workflow lives. One coroutine does all of it: each that a
+// workflow has takes some eight KiB for as long as the workflow waits.
+func (r *agentRun) listen(ctx workflow.Context, kinds []signal) {
+	for _, s := range kinds {
+		r.inboxes = append(r.inboxes, inbox{s, workflow.GetSignalChannel(ctx, s.name)})
 	}
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		always, stop := workflow.NewDisconnectedContext(ctx) // what comes after a cancellation is read as well
+		defer stop()
+		var d deadline
+		for {
+			if err := workflow.Await(always, func() bool { return r.sent() || d.moved(ctx, r) }); err != nil {
+				return
+			}
+			r.drain(ctx)
+			if d.moved(ctx, r) {
+				d.follow(ctx, r)
+			}
+		}
+	})
+}
+
+// sent reports whether a signal waits to be taken in.
+func (r *agentRun) sent() bool {
+	return slices.ContainsFunc(r.inboxes, func(in inbox) bool { return in.channel.Len() > 0 })
 }
 
 // drain takes in what lies in the channels now.
 func (r *agentRun) drain(ctx workflow.Context) {
-	for _, s := range signals {
-		channel := workflow.GetSignalChannel(ctx, s.name)
+	for _, in := range r.inboxes {
 		for {
 			var raw converter.RawValue
-			if !channel.ReceiveAsync(&raw) {
+			if !in.channel.ReceiveAsync(&raw) {
 				break
 			}
-			r.take(ctx, s, raw)
+			r.take(ctx, in.signal, raw)
 		}
 	}
 }
