@@ -21,12 +21,20 @@ import (
 // moments bounds that wait. It is long, for a machine that is busy.
 const moments = 3 * time.Second
 
-// known asks again what became of answers that came before their run knew of the question, until it does.
+// shownFirst is how many times the record is looked at before the run is asked: where all is well it says what became of an
+// answer within milliseconds, and a look at it costs a fraction of a message.
+const shownFirst = 5
+
+// known waits until it is known what became of answers that came before their run knew of the question.
 func (s *Server) known(ctx context.Context, updateID, workflowID string, msg workflows.RespondMessage, result *workflows.RespondResult) error {
 	early := func(r workflows.ResponseResult) bool { return r.Kept }
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), moments)
 	defer cancel()
-	for n, wait := 1, 25*time.Millisecond; slices.ContainsFunc(result.Items, early) && pause(ctx, wait); n, wait = n+1, 2*wait {
+	for n, wait := 1, 10*time.Millisecond; slices.ContainsFunc(result.Items, early) && pause(ctx, wait); n, wait = n+1, 2*wait {
+		s.shown(ctx, msg, result)
+		if n <= shownFirst || !slices.ContainsFunc(result.Items, early) {
+			continue
+		}
 		var again workflows.RespondResult
 		d := delivery{workflowID: workflowID, name: workflows.MessageRespond, updateID: fmt.Sprintf("%s~%d", updateID, n), arg: msg}
 		switch err := s.updateOnce(ctx, d, &again, moments); {
@@ -41,13 +49,27 @@ func (s *Server) known(ctx context.Context, updateID, workflowID string, msg wor
 	return nil
 }
 
+// shown takes from the record what became of answers that were kept.
+func (s *Server) shown(ctx context.Context, msg workflows.RespondMessage, result *workflows.RespondResult) {
+	for n, r := range msg.Responses {
+		if n >= len(result.Items) || !result.Items[n].Kept {
+			continue
+		}
+		row, found, err := s.cfg.Store.Interaction(ctx, r.RequestID)
+		if err == nil && found && hasResponse(row, r.ID) {
+			result.Items[n] = workflows.ResponseResult{InteractionID: r.RequestID, ResponseID: r.ID, Applied: true, Status: row.Status,
+				Approvals: row.Approvals(), Quorum: row.Request.QuorumNeeded()}
+		}
+	}
+}
+
 // followed waits until the record shows a response that keeps its question open.
 func (s *Server) followed(ctx context.Context, r interaction.Response) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), moments)
 	defer cancel()
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		row, found, err := s.cfg.Store.Interaction(ctx, r.RequestID)
-		if err != nil || !found || row.Status.Final() || slices.ContainsFunc(row.Responses, func(o interaction.Response) bool { return o.ID == r.ID }) {
+		if err != nil || !found || row.Status.Final() || hasResponse(row, r.ID) {
 			return
 		}
 		if !pause(ctx, wait) {

@@ -249,6 +249,25 @@ func TestAnAnswerThatOvertakesItsQuestionIsKept(t *testing.T) {
 	}
 }
 
+func TestWhatBecameOfAnEarlyAnswerIsReadFromTheRecord(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.park("r1", "i1")
+	b.temporal.onUp = func(client.UpdateWorkflowOptions) (any, error) {
+		b.store.mu.Lock()
+		defer b.store.mu.Unlock()
+		if _, err := b.store.interactions[0].Apply(interaction.Response{ID: "x1", RequestID: "i1", Action: interaction.ActionApprove,
+			Reviewer: interaction.Principal{ID: "rex"}}, t0); err != nil {
+			t.Error(err)
+		}
+		return workflows.RespondResult{Items: []workflows.ResponseResult{{InteractionID: "i1", Kept: true}}}, nil
+	}
+	a := b.do("rex", "POST", respondPath, `{"id":"x1","action":"approve"}`)
+	if a.status != 200 || a.body["applied"] != true || a.body["status"] != "answered" || len(b.temporal.updates) != 1 {
+		t.Errorf("%d %s after %d messages", a.status, a.raw, len(b.temporal.updates))
+	}
+}
+
 func TestWhenTemporalIsGoneOrTheRunHasEnded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

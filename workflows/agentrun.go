@@ -25,6 +25,7 @@ func AgentRun(ctx workflow.Context, in RunInput) (RunResult, error) {
 // agentRun is a run in progress. st is what outlives continue-as-new; the rest belongs to the current step.
 type agentRun struct {
 	kind    string // of workflow: AgentRunName or PipelineName
+	version workflow.Version
 	in      RunInput
 	st      *RunState
 	inboxes []inbox
@@ -57,6 +58,7 @@ func newAgentRun(ctx workflow.Context, kind string, in RunInput) (*agentRun, err
 	if r.st == nil {
 		r.st = &RunState{}
 	}
+	r.versioned(ctx)
 	if err := r.handle(ctx); err != nil {
 		return nil, err
 	}
@@ -236,7 +238,7 @@ func (r *agentRun) start(ctx workflow.Context) error {
 		return err
 	}
 	r.st.AgentDigest, r.st.MaxSteps = res.AgentDigest, res.MaxSteps
-	if !r.recorded() && workflow.GetVersion(ctx, changeRecordFromStart, workflow.DefaultVersion, 1) == 1 {
+	if !r.recorded() && r.since(ctx, changeRecordFromStart) {
 		r.recordSoon(ctx)
 	}
 	return nil

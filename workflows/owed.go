@@ -46,7 +46,7 @@ const changeRefuseEarly = "refuse-early-answers-at-the-end"
 
 // refuseEarly puts answers into the record that were kept for questions that do not come any more.
 func (r *agentRun) refuseEarly(ctx workflow.Context) {
-	if len(r.st.Early) == 0 || workflow.GetVersion(ctx, changeRefuseEarly, workflow.DefaultVersion, 1) != 1 {
+	if len(r.st.Early) == 0 || !r.since(ctx, changeRefuseEarly) {
 		return
 	}
 	for _, resp := range r.st.Early {

@@ -123,7 +123,7 @@ func (p *pipeline) carryOutStage(ctx workflow.Context, step activities.TakeStage
 const changeHoldTakenStages = "hold-taken-stages"
 
 func (p *pipeline) heldStage(ctx workflow.Context) error {
-	if !p.st.Paused || workflow.GetVersion(ctx, changeHoldTakenStages, workflow.DefaultVersion, 1) != 1 {
+	if !p.st.Paused || !p.since(ctx, changeHoldTakenStages) {
 		return nil
 	}
 	return p.hold(ctx)

@@ -19,7 +19,7 @@ const changeQuick = "quick-calls-in-workflow-tasks"
 
 // mayRunQuick reports whether a call runs in the workflow task that goes on now.
 func (r *agentRun) mayRunQuick(ctx workflow.Context, p activities.CallPlan) bool {
-	return p.Quick && p.TaskQueue == "" && len(r.gates) == 0 && workflow.GetVersion(ctx, changeQuick, workflow.DefaultVersion, 1) == 1
+	return p.Quick && p.TaskQueue == "" && len(r.gates) == 0 && r.since(ctx, changeQuick)
 }
 
 // runQuick runs a call in this workflow task. It returns false if the call did not come to an end in it.

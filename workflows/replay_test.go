@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.temporal.io/sdk/worker"
@@ -14,12 +15,14 @@ import (
 // a change that breaks one of these breaks them. Guard such a change with workflow.GetVersion; never record anew.
 func TestRecordedHistoriesReplay(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join("testdata", "histories", "*.json"))
-	if err != nil || len(files) < 15 {
-		t.Fatalf("recorded histories are missing: %d, %v", len(files), err)
+	old, _ := filepath.Glob(filepath.Join("testdata", "histories", "*.json"))
+	new, _ := filepath.Glob(filepath.Join("testdata", "histories", "1", "*.json"))
+	if len(old) < 60 || len(new) < 60 {
+		t.Fatalf("recorded histories are missing: %d of runs before there was a version of the whole, and %d", len(old), len(new))
 	}
+	files := append(old, new...)
 	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
+		t.Run(strings.TrimPrefix(file, filepath.Join("testdata", "histories")+"/"), func(t *testing.T) {
 			t.Parallel()
 			r := worker.NewWorkflowReplayer()
 			r.RegisterWorkflowWithOptions(workflows.AgentRun, workflow.RegisterOptions{Name: workflows.AgentRunName})

@@ -42,6 +42,11 @@ func (r *agentRun) record(ctx workflow.Context, summary string) workflow.Context
 func (r *agentRun) startRun(ctx workflow.Context) (res activities.StartRunResult, err error) {
 	in := activities.StartRunInput{RunID: r.in.RunID, SessionID: r.in.SessionID, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID,
 		Agent: r.in.Agent, UserID: r.in.UserID, Requester: r.in.Requester, Input: r.in.Input, Metadata: r.in.Metadata, Parent: r.in.Parent}
+	if r.version >= versionStartHere {
+		if res, err, done := r.startHere(ctx, in); done {
+			return res, err
+		}
+	}
 	err = workflow.ExecuteActivity(r.record(ctx, "agent "+clip(r.in.Agent, 60)), activities.StartRunName, in).Get(ctx, &res)
 	return res, err
 }

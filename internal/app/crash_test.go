@@ -88,7 +88,7 @@ func (p writePoint) approach(c *crash) crashing {
 	}
 	x.answer()
 	c.reaches(p.point)
-	if n := c.reported(x.run.Workflow); (n == 3) != (p.point == pointResultReported) {
+	if n := c.reported(x.run.Workflow); (n == 2) != (p.point == pointResultReported) {
 		c.t.Errorf("at %s, Temporal has the results of %d activities", p.name, n)
 	}
 	return x

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"go.temporal.io/api/enums/v1"
-
 	"holdpoint/activities"
 	"holdpoint/interaction"
 	"holdpoint/internal/app"
@@ -32,7 +30,8 @@ const allowsEffect = `{match: effect, decision: allow}`
 func ways(h *apptest.Holdpoint, workflowID string) (inTasks, asActivities int) {
 	h.T.Helper()
 	for _, e := range h.History(workflowID, "") {
-		if e.GetEventType() == enums.EVENT_TYPE_MARKER_RECORDED && e.GetMarkerRecordedEventAttributes().GetMarkerName() == "LocalActivity" {
+		if m := e.GetMarkerRecordedEventAttributes(); m.GetMarkerName() == "LocalActivity" &&
+			strings.Contains(m.GetDetails()["data"].String(), activities.RunQuickName) {
 			inTasks++
 		}
 		if e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == activities.RunToolName {
