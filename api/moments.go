@@ -21,6 +21,23 @@ import (
 // moments bounds that wait. It is long, for a machine that is busy.
 const moments = 3 * time.Second
 
+// hearsWithin is how long a run takes to hear of its own question. A program's answer waits for that: one that overtakes the
+// question costs two workflow tasks more, and comes to the run later.
+const hearsWithin = 30 * time.Millisecond
+
+// ripen waits until what is answered has been asked for so long. Clocks that differ cost no more than that.
+func (s *Server) ripen(ctx context.Context, answers []*answer) {
+	var wait time.Duration
+	for _, a := range answers {
+		if age := s.now().Sub(a.row.Request.CreatedAt); age >= 0 {
+			wait = max(wait, hearsWithin-age)
+		}
+	}
+	if wait > 0 {
+		pause(context.WithoutCancel(ctx), wait)
+	}
+}
+
 // shownFirst is how many times the record is looked at before the run is asked: where all is well it says what became of an
 // answer within milliseconds, and a look at it costs a fraction of a message.
 const shownFirst = 5

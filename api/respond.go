@@ -265,6 +265,7 @@ func (s *Server) forward(ctx context.Context, updateID string, answers []*answer
 		}
 		msg.Responses = append(msg.Responses, signed)
 	}
+	s.ripen(ctx, answers)
 	var result workflows.RespondResult
 	stored, err := s.deliver(ctx, delivery{workflowID: answers[0].run.WorkflowID, name: workflows.MessageRespond,
 		updateID: updateID, arg: msg, late: s.lateness(ctx, answers)}, &result)

@@ -42,6 +42,8 @@ type agentRun struct {
 	recording bool
 	// rulesChanged asks for what waits to be decided again.
 	rulesChanged bool
+	rulesMoved   func()
+	rechecking   bool
 	writing      bool // something pressing is being recorded
 	// owed are the ends of interactions that no activity has carried out yet.
 	owed []interaction.Outcome
@@ -134,7 +136,16 @@ func (r *agentRun) begin(ctx workflow.Context) (work workflow.Context, cancel wo
 func (r *agentRun) watch(ctx workflow.Context) (work workflow.Context, cancel workflow.CancelFunc) {
 	work, cancel = workflow.WithCancel(ctx)
 	r.cancel = cancel
-	workflow.Go(ctx, r.watchRules)
+	if r.version < versionFewCoroutines {
+		workflow.Go(ctx, r.watchRules)
+		return work, cancel
+	}
+	r.rulesMoved = func() { // as long as there is anything to decide again
+		if !r.rechecking {
+			r.rechecking = true
+			workflow.Go(ctx, r.decideAgain)
+		}
+	}
 	return work, cancel
 }
 

@@ -29,6 +29,9 @@ func (r *agentRun) carryOut(ctx workflow.Context, plans []activities.CallPlan) e
 		}
 		calls = append(calls, c)
 	}
+	if len(calls) == 1 && r.version >= versionFewCoroutines {
+		return calls[0].carry(ctx)
+	}
 	for _, c := range calls {
 		left++
 		workflow.Go(ctx, func(ctx workflow.Context) {

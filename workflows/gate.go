@@ -194,7 +194,8 @@ func (r *agentRun) changed(ctx workflow.Context, g *gate, kind interaction.Chang
 	r.st.Changes = append(r.st.Changes, activities.Change{Key: fmt.Sprintf("%s-%d", g.it.Request.ID, g.changes),
 		Interaction: g.it.Request.ID, Kind: kind, Standing: g.it.Standing(), Response: by})
 	if kind == interaction.ChangeResumed && g.passed {
-		g.passed, r.rulesChanged = false, true
+		g.passed = false
+		r.recheckSoon()
 	}
 	r.showDetails(ctx)
 	r.recordSoon(ctx)

@@ -8,16 +8,31 @@ import (
 )
 
 // recheckSignal notes that rules have changed. What it carries says nothing that is needed.
-func (r *agentRun) recheckSignal(workflow.Context, []byte) { r.rulesChanged = true }
+func (r *agentRun) recheckSignal(workflow.Context, []byte) { r.recheckSoon() }
 
-// watchRules has waiting calls decided again when rules have changed: what a rule now allows runs, what one denies is
+// recheckSoon has waiting calls decided again when rules have changed: what a rule now allows runs, what one denies is
 // denied, and nobody needs to answer. The gate is closed here before the call goes on, so an answer that comes at the
 // same time is either applied or refused, never both.
+func (r *agentRun) recheckSoon() {
+	r.rulesChanged = true
+	if r.rulesMoved != nil {
+		r.rulesMoved()
+	}
+}
+
+// watchRules waits for rules to change, in runs from before versionFewCoroutines.
 func (r *agentRun) watchRules(ctx workflow.Context) {
 	for {
 		if err := workflow.Await(ctx, func() bool { return r.rulesChanged }); err != nil {
 			return
 		}
+		r.decideAgain(ctx)
+	}
+}
+
+func (r *agentRun) decideAgain(ctx workflow.Context) {
+	defer func() { r.rechecking = false }()
+	for r.rulesChanged && ctx.Err() == nil {
 		r.rulesChanged = false
 		in := activities.RecheckInput{RunID: r.in.RunID, AgentDigest: r.st.AgentDigest}
 		for _, g := range r.gates {
@@ -30,10 +45,9 @@ func (r *agentRun) watchRules(ctx workflow.Context) {
 		}
 		res, err := r.recheck(ctx, in)
 		if err != nil {
-			if ctx.Err() != nil {
-				return
+			if ctx.Err() == nil {
+				workflow.GetLogger(ctx).Error("what waits could not be decided again", "error", err)
 			}
-			workflow.GetLogger(ctx).Error("what waits could not be decided again", "error", err)
 			continue
 		}
 		for _, rel := range res.Released {

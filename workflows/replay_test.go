@@ -16,11 +16,11 @@ import (
 func TestRecordedHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	old, _ := filepath.Glob(filepath.Join("testdata", "histories", "*.json"))
-	new, _ := filepath.Glob(filepath.Join("testdata", "histories", "1", "*.json"))
-	if len(old) < 60 || len(new) < 60 {
-		t.Fatalf("recorded histories are missing: %d of runs before there was a version of the whole, and %d", len(old), len(new))
+	versions, _ := filepath.Glob(filepath.Join("testdata", "histories", "*", "*.json"))
+	if len(old) < 60 || len(versions) < 60 {
+		t.Fatalf("recorded histories are missing: %d of runs before there was a version of the whole, and %d", len(old), len(versions))
 	}
-	files := append(old, new...)
+	files := append(old, versions...)
 	for _, file := range files {
 		t.Run(strings.TrimPrefix(file, filepath.Join("testdata", "histories")+"/"), func(t *testing.T) {
 			t.Parallel()

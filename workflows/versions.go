@@ -18,12 +18,16 @@ const (
 
 	// versionStartHere opens the record in the run's first workflow task.
 	versionStartHere = 1
+	// versionFewCoroutines has no coroutine wait for rules to change, and none for a turn's only call.
+	versionFewCoroutines = 2
+
+	latestVersion = versionFewCoroutines
 )
 
 // versioned finds out which version the run has. It comes before anything that depends on it.
 func (r *agentRun) versioned(ctx workflow.Context) {
 	if r.kind == AgentRunName || r.kind == PipelineName { // an approval's workflow has nothing to gain
-		r.version = workflow.GetVersion(ctx, changeWhole, workflow.DefaultVersion, versionStartHere)
+		r.version = workflow.GetVersion(ctx, changeWhole, workflow.DefaultVersion, latestVersion)
 	}
 }
 
