@@ -244,6 +244,11 @@ func (r *agentRun) start(ctx workflow.Context) error {
 	if r.st.AgentDigest != "" {
 		return nil
 	}
+	if r.version >= versionStartHere { // also of a run that is stopped before it begins: its end needs a record to be put into
+		free, cancel := workflow.NewDisconnectedContext(ctx)
+		defer cancel()
+		ctx = free
+	}
 	res, err := r.startRun(ctx)
 	if err != nil {
 		return err

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/client"
+
 	"holdpoint/event"
 	"holdpoint/interaction"
 	"holdpoint/internal/app/apptest"
@@ -194,6 +196,23 @@ func TestCancellingTheWorkflowIsAnAbort(t *testing.T) {
 			t.Errorf("%d executions, and the result is %+v", c.count(), res)
 		}
 	})
+}
+
+// TestARunThatIsCancelledBeforeItBeginsEnds has the cancellation come with the first workflow task, of a run that no bridge has
+// stored: so it is with an agent whose caller is stopped as it calls.
+func TestARunThatIsCancelledBeforeItBeginsEnds(t *testing.T) {
+	t.Parallel()
+	h := apptest.Start(t, apptest.WithModel(apptest.Turns()))
+	in := workflows.RunInput{RunID: "never-begun", SessionID: interaction.SessionID(newSession()), Agent: "tester", Input: "go", TaskQueue: h.Options.TaskQueue}
+	run := apptest.RunView{RunID: in.RunID, Workflow: workflows.RunWorkflowID(in.RunID)}
+	_, err := h.Client.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: run.Workflow, TaskQueue: in.TaskQueue,
+		StartDelay: time.Hour}, workflows.AgentRunName, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancelNatively(h, run)
+	h.Closed(run.Workflow)
+	abortedBy(h, run, "", "the workflow was cancelled in Temporal")
 }
 
 func cancelNatively(h *apptest.Holdpoint, run apptest.RunView) {
