@@ -211,7 +211,7 @@ func TestARunThatIsCancelledBeforeItBeginsEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancelNatively(h, run)
-	h.Closed(run.Workflow)
+	keep(t, "cancelled_before_it_began", h.Closed(run.Workflow))
 	abortedBy(h, run, "", "the workflow was cancelled in Temporal")
 }
 
