@@ -10,6 +10,8 @@ TESTFLAGS ?=
 PKG       ?= ./...
 # Tests wait for servers and processes more than they compute: two for each core, at least four.
 PARALLEL  ?= $(shell n=$$(( 2 * $$(nproc 2>/dev/null || echo 2) )); echo $$(( n < 4 ? 4 : n )))
+# The packages whose tests take longest begin first, so that none of them is left alone at the end.
+LONGEST   := $(if $(filter ./...,$(PKG)),./internal/app ./api/web)
 FUZZTIME  ?= 10m
 CHAOS     ?= 3m
 FIRE      ?= 1000
@@ -56,7 +58,7 @@ topology: build postgres ## run two workers, two bridges, PostgreSQL and Tempora
 	@exec deploy/topology
 
 test: build postgres ferretdb mcp browser ## build, then run every test, those against a real Temporal server and a real PostgreSQL too
-	$(GO) test -timeout 45m -parallel $(PARALLEL) $(TESTFLAGS) $(PKG)
+	$(GO) test -timeout 45m -parallel $(PARALLEL) $(TESTFLAGS) $(LONGEST) $(PKG)
 
 lint: lint-tools ## check format, vet, staticcheck, workflow determinism and known vulnerabilities
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
