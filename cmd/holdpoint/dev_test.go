@@ -224,14 +224,15 @@ func afterTheReadme(t *testing.T, m *machine, d *dev) {
 func (m *machine) stoppedAcrossARestart(t *testing.T, d *dev) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	run := m.command(ctx, "bin/holdpoint", "run", "demo", "Again.", "--session", "third")
+	// In a session of its own: how far the run that README stops has come by then is not said.
+	run := m.command(ctx, "bin/holdpoint", "run", "demo", "Again.", "--session", "fourth")
 	screen := newTerminal()
 	run.Stdout, run.Stderr = screen, screen
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
 	screen.await(t, "terminate\n", 1)
-	watch := m.command(ctx, "bin/holdpoint", "watch", "third", "--json")
+	watch := m.command(ctx, "bin/holdpoint", "watch", "fourth", "--json")
 	watched := newTerminal()
 	watch.Stdout, watch.Stderr = watched, watched
 	if err := watch.Start(); err != nil {
