@@ -127,7 +127,7 @@ func (r *agentRun) apply(ctx workflow.Context, resp interaction.Response) (Respo
 	item := ResponseResult{ResponseID: clipID(resp.ID), InteractionID: resp.RequestID}
 	if err := r.check(ctx, resp); err != nil {
 		g := r.find(resp.RequestID)
-		if g != nil && g.it.SpentVote(resp) && !r.refusesSpentVotes(ctx) {
+		if g != nil && g.it.SpentVote(resp) && !r.since(ctx, changeSpentVotes) {
 			item.Applied, item.Status = true, g.it.Status
 			return item, nil
 		}
@@ -149,7 +149,7 @@ func (r *agentRun) apply(ctx workflow.Context, resp interaction.Response) (Respo
 	if sizeOf(resp)+sizesOf(g.it.Responses) > maxAnswerBytes {
 		return item, &interaction.Error{Code: interaction.CodeTooLarge, Message: fmt.Sprintf("the answers to this interaction would have more than %d bytes: write less", maxAnswerBytes)}
 	}
-	if g.it.Status == interaction.StatusHeld && g.it.Late(resp) && !r.heldIsNeverLate(ctx) {
+	if g.it.Status == interaction.StatusHeld && g.it.Late(resp) && !r.since(ctx, changeHeldIsNeverLate) {
 		return item, &interaction.Error{Code: interaction.CodeExpired, Message: "answered after the deadline"}
 	}
 	out, err := g.it.Apply(r.in.Trust.Settle(resp), workflow.Now(ctx))
@@ -175,17 +175,9 @@ func (r *agentRun) apply(ctx workflow.Context, resp interaction.Response) (Respo
 // What is held has no deadline until it goes on. Runs from before this version refused what came after the one it had.
 const changeHeldIsNeverLate = "held-is-never-late"
 
-func (r *agentRun) heldIsNeverLate(ctx workflow.Context) bool {
-	return r.since(ctx, changeHeldIsNeverLate)
-}
-
 // A vote that its sender repeats, and that does not count for a seat that has voted, is refused. Runs from before this
 // version took it, to no effect.
 const changeSpentVotes = "refuse-spent-votes"
-
-func (r *agentRun) refusesSpentVotes(ctx workflow.Context) bool {
-	return r.since(ctx, changeSpentVotes)
-}
 
 // A delegation that leaves nobody who could decide is refused. Runs from before this version took it.
 const changeNobodyStranded = "refuse-stranding-delegations"

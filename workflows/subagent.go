@@ -58,15 +58,11 @@ type calledRun struct {
 // must hear of it when it has. Runs from before this version do neither.
 const changeTellInOrder = "tell-called-runs-in-order"
 
-func (r *agentRun) tellsInOrder(ctx workflow.Context) bool {
-	return r.since(ctx, changeTellInOrder)
-}
-
 // tellChildren hands a control message on to the runs of the agents that this run has called.
 func (r *agentRun) tellChildren(ctx workflow.Context, m ControlMessage) {
 	for _, c := range slices.Clone(r.children) {
 		workflow.Go(ctx, func(ctx workflow.Context) {
-			if c.telling && r.tellsInOrder(ctx) {
+			if c.telling && r.since(ctx, changeTellInOrder) {
 				if err := workflow.Await(ctx, func() bool { return !c.telling }); err != nil {
 					return
 				}
@@ -97,7 +93,7 @@ func (r *agentRun) catchUp(ctx workflow.Context, c *calledRun) {
 		if err := workflow.Await(ctx, func() bool { return !c.telling }); err != nil {
 			return
 		}
-		if c.paused == r.st.Paused || c.ended || r.st.Stop != nil || r.lastHold == nil || !r.tellsInOrder(ctx) {
+		if c.paused == r.st.Paused || c.ended || r.st.Stop != nil || r.lastHold == nil || !r.since(ctx, changeTellInOrder) {
 			return
 		}
 		if !r.tell(ctx, c, *r.lastHold) {
