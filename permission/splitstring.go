@@ -3,6 +3,8 @@ package permission
 import (
 	"regexp"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // envEscapes are what env -S reads in a way of its own: there are escapes for blanks and for the end of the text, comments, and
@@ -15,15 +17,14 @@ var envBlanks = strings.NewReplacer("\n", " ", "\t", " ")
 // envSpelled undoes the escapes that separate words.
 var envSpelled = regexp.MustCompile(`\\[_tnfrv]`)
 
-// bareWord needs no quotes.
-var bareWord = regexp.MustCompile(`^[A-Za-z0-9_./:=@%+,-]+$`)
-
 // splitString is env -S: it splits a text into words, which may be options of env again, and those behind it join them.
 func (w *walker) splitString(p *part, text word, rest []word, dirs cwd) {
 	all := word{text: "env " + envBlanks.Replace(text.text)}
 	all.dynamic = !text.sure() || !(command{words: rest}).sure()
 	for _, a := range rest {
-		all.text += " " + quoted(a.text)
+		again, err := syntax.Quote(a.text, syntax.LangBash)
+		all.text += " " + again
+		all.dynamic = all.dynamic || err != nil // no shell could be given such a word
 	}
 	if strings.ContainsAny(text.text, envEscapes) {
 		p.wraps = true
@@ -33,12 +34,4 @@ func (w *walker) splitString(p *part, text word, rest []word, dirs cwd) {
 		return
 	}
 	w.nestedScript(p, all, dirs)
-}
-
-// quoted is a word as a shell reads it back.
-func quoted(s string) string {
-	if bareWord.MatchString(s) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
