@@ -37,16 +37,16 @@ type AskApproval struct {
 	CallbackURL string `json:"callback_url,omitempty" maxLength:"2048" doc:"Where the decision is posted to, signed; it takes a notifier of kind callback" example:"https://ci.example.com/decided"`
 
 	Reviewers        []string  `json:"reviewers,omitempty" maxItems:"50" doc:"Who may answer, people or group:NAME, where no rule names them; anybody who reviews, when left out"`
-	Quorum           int       `json:"quorum,omitempty" minimum:"0" maximum:"100" doc:"How many must approve, one at least; a rule may ask for more"`
+	Quorum           int       `json:"quorum,omitempty" minimum:"1" maximum:"100" doc:"How many must approve; one when left out; a rule may ask for more"`
 	ExcludeRequester bool      `json:"exclude_requester,omitempty" doc:"The one for whom it is asked may not answer"`
-	Timeout          string    `json:"timeout,omitempty" maxLength:"20" doc:"After which it is expired, such as 24h or 7d; a rule may name less" example:"24h"`
-	RemindEvery      string    `json:"remind_every,omitempty" maxLength:"20" doc:"1m or more" example:"2h"`
+	Timeout          string    `json:"timeout,omitempty" minLength:"1" maxLength:"20" doc:"After which it is expired, such as 24h or 7d; a rule may name less" example:"24h"`
+	RemindEvery      string    `json:"remind_every,omitempty" minLength:"1" maxLength:"20" doc:"1m or more" example:"2h"`
 	Escalate         []AskRung `json:"escalate,omitempty" maxItems:"10" doc:"Who may answer as well, and from when on, where no rule names reviewers"`
 }
 
 // AskRung is a rung of the ladder of those who may answer.
 type AskRung struct {
-	After string   `json:"after" maxLength:"20" example:"8h"`
+	After string   `json:"after" minLength:"1" maxLength:"20" example:"8h"`
 	To    []string `json:"to" maxItems:"50" minItems:"1"`
 }
 

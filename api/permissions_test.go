@@ -98,6 +98,8 @@ func TestRulesThatCantBeSavedAreRefused(t *testing.T) {
 		`{"pattern":"bash(ls)","expires_in":"1h","expires_at":"2026-12-01T00:00:00Z"}`: "body.expires_in",
 		`{"pattern":"bash(ls)","max_uses":-1}`:                                         "body.max_uses",
 		`{"pattern":"bash(ls)","max_uses":0}`:                                          "body.max_uses",
+		`{"pattern":"bash(ls)","expires_in":""}`:                                       "body.expires_in",
+		`{"pattern":"bash(ls)","expires_at":"0001-01-01T00:00:00Z"}`:                   "body.expires_at",
 		`{"pattern":"bash(ls)","expires_in":"9999d"}`:                                  "body.expires_in",
 		`{"pattern":"bash(ls)","id":"a.b"}`:                                            "body.id",
 		`{"pattern":"bash(ls)","risk":"huge"}`:                                         "body.risk",

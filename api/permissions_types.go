@@ -122,8 +122,8 @@ type SaveRule struct {
 	Pattern       string                 `json:"pattern" doc:"tool or tool(pattern), such as bash(npm run test:*)"`
 	SessionID     interaction.SessionID  `json:"session_id,omitempty" doc:"Keeps the rule inside one session"`
 	Where         []permission.Condition `json:"where,omitempty" doc:"Conditions on named arguments, all of which must hold"`
-	ExpiresAt     time.Time              `json:"expires_at,omitzero"`
-	ExpiresIn     string                 `json:"expires_in,omitempty" doc:"Instead of expires_at, such as 24h or 7d" example:"24h"`
+	ExpiresAt     time.Time              `json:"expires_at,omitzero" unsaid:"a rule without end"`
+	ExpiresIn     string                 `json:"expires_in,omitempty" minLength:"1" unsaid:"a rule without end" doc:"Instead of expires_at, such as 24h or 7d" example:"24h"`
 	MaxUses       *int                   `json:"max_uses,omitempty" minimum:"1" maximum:"1000000" doc:"Of an allow: how many calls may rest on it; without it there is no bound"`
 	Note          string                 `json:"note,omitempty" doc:"4 KiB at most"`
 	InteractionID interaction.ID         `json:"interaction_id,omitempty" doc:"The question that led to it. A reviewer who is no admin must give one that they may answer"`
@@ -187,8 +187,8 @@ type Previewed struct {
 type GrantTemplate struct {
 	ID        string                `json:"id,omitempty" pattern:"^[A-Za-z0-9_:-]{1,100}$" doc:"Chosen by the sender: granting again under the same id does nothing"`
 	SessionID interaction.SessionID `json:"session_id,omitempty"`
-	ExpiresAt time.Time             `json:"expires_at,omitzero"`
-	ExpiresIn string                `json:"expires_in,omitempty" example:"24h"`
+	ExpiresAt time.Time             `json:"expires_at,omitzero" unsaid:"rules without end"`
+	ExpiresIn string                `json:"expires_in,omitempty" minLength:"1" unsaid:"rules without end" example:"24h"`
 	Note      string                `json:"note,omitempty"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -149,12 +150,24 @@ func fromHuma(_ huma.Context, _ string, v any) (any, error) {
 	}
 	p := problem(m.Status, humaCode(m.Status), "%s", m.Detail)
 	for _, d := range m.Errors {
-		p.at(missingAt(d.Location, d.Message), d.Message)
+		location, message := within(d.Location, d.Message)
+		p.at(missingAt(location, message), message)
 	}
 	if len(p.Errors) > 0 {
 		p.Detail = p.Errors[0].Location + ": " + p.Errors[0].Message
 	}
 	return p, nil
+}
+
+// fieldFirst is how an *interaction.Error names a field in its text, which is all that huma keeps of it.
+var fieldFirst = regexp.MustCompile(`^([a-z_][a-z0-9_]*(?:\[[0-9]+\]|\.[a-z_][a-z0-9_]*)*): `)
+
+// within points at the field of a body that could not be decoded.
+func within(location, message string) (string, string) {
+	if field := fieldFirst.FindStringSubmatch(message); location == "body" && field != nil {
+		return joinPath(location, field[1]), message[len(field[0]):]
+	}
+	return location, message
 }
 
 // missingAt points at the property that is missing, not at the object that lacks it.

@@ -61,7 +61,7 @@ func TestWhatStartsNoRun(t *testing.T) {
 		`{"agent":"fixer","input":"go","sesion_id":"s1"}`:                                {422, "invalid", "body.sesion_id"},
 		`{"agent":"fixer","input":"go","session_id":"a/b"}`:                              {422, "invalid", "body.session_id"},
 		`{"agent":"fixer","input":"go","session_id":"` + strings.Repeat("s", 129) + `"}`: {422, "invalid", "body.session_id"},
-		`{"agent":"fixer","input":"go","input":"rm"}`:                                    {400, "invalid", "body"},
+		`{"agent":"fixer","input":"go","input":"rm"}`:                                    {400, "invalid", "body.input"},
 		`{"agent":"fixer","input":"go","user_id":"zoe"}`:                                 {403, "forbidden", "body.user_id"},
 		`{"agent":"fixer","input":"` + long + `"}`:                                       {413, "too_large", "body.input"},
 		`{"agent":"fixer","input":"` + strings.Repeat(long, 20) + `"}`:                   {413, "too_large", ""},

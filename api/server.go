@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -91,9 +92,13 @@ func humaConfig(version string) huma.Config {
 	return c
 }
 
-// unmarshal refuses what encoding/json lets pass: a key that comes twice, bytes that are not UTF-8, endless depth.
+// unmarshal refuses what encoding/json lets pass: a key that comes twice, bytes that are not UTF-8, endless depth, a zero
+// that is stated where leaving it out means something.
 func unmarshal(data []byte, v any) error {
-	var object map[string]any
+	if t := reflect.TypeOf(v); t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
+		return interaction.Strict(data, v)
+	}
+	var object map[string]any // of what the schema is about to look at
 	if err := interaction.Strict(data, &object); err != nil {
 		return err
 	}

@@ -54,8 +54,8 @@ type CreateToken struct {
 	Roles     []string                `json:"roles" nullable:"false" minItems:"1" maxItems:"4" enum:"user,reviewer,admin,act_for" doc:"What they may do; act_for can be given by who has it only" example:"[\"reviewer\"]"`
 	Groups    []string                `json:"groups,omitempty" maxItems:"500" doc:"Without group:" example:"[\"ops\"]"`
 	Note      string                  `json:"note,omitempty" maxLength:"1000"`
-	ExpiresAt time.Time               `json:"expires_at,omitzero"`
-	ExpiresIn string                  `json:"expires_in,omitempty" doc:"Instead of expires_at" example:"720h"`
+	ExpiresAt time.Time               `json:"expires_at,omitzero" unsaid:"a token without end"`
+	ExpiresIn string                  `json:"expires_in,omitempty" minLength:"1" doc:"Instead of expires_at" example:"720h"`
 }
 
 // CreatedToken is a new token. It is shown this once.

@@ -14,11 +14,20 @@ const (
 // DecodeResponse reads one response as Strict does. The error is an *Error. Whether the response fits an
 // interaction is Check's question; the request id may be missing where an address carries it.
 func DecodeResponse(data []byte) (Response, error) {
+	return decodeResponse(data, answers)
+}
+
+var (
+	answers = reading{hint: responseHint}
+	taken   = reading{hint: responseHint, zeros: true}
+)
+
+func decodeResponse(data []byte, how reading) (Response, error) {
 	var r Response
 	if len(data) > MaxResponseBytes {
 		return r, refuse(CodeTooLarge, "", "the response has %d bytes; at most %d are taken", len(data), MaxResponseBytes)
 	}
-	if err := strict(data, &r, responseHint); err != nil {
+	if err := strict(data, &r, how); err != nil {
 		return Response{}, err
 	}
 	return r, checkDecoded(r)
@@ -28,13 +37,23 @@ func DecodeResponse(data []byte) (Response, error) {
 // must name its request. An object whose only key is "responses" is always the latter; a response to a combined
 // request says its request_id beside them.
 func DecodeResponses(data []byte) ([]Response, error) {
+	return decodeResponses(data, answers)
+}
+
+// DecodeTaken reads what a run has taken already, in which a stated zero was as good as none: a history must come out
+// as it did.
+func DecodeTaken(data []byte) ([]Response, error) {
+	return decodeResponses(data, taken)
+}
+
+func decodeResponses(data []byte, how reading) ([]Response, error) {
 	if len(data) > MaxBatchBytes {
 		return nil, refuse(CodeTooLarge, "", "the message has %d bytes; at most %d are taken", len(data), MaxBatchBytes)
 	}
 	if isBatch(data) {
-		return decodeBatch(data)
+		return decodeBatch(data, how)
 	}
-	r, err := DecodeResponse(data)
+	r, err := decodeResponse(data, how)
 	if err == nil {
 		err = checkNamed(r)
 	}
@@ -53,11 +72,11 @@ func isBatch(data []byte) bool {
 	return ok && len(keys) == 1
 }
 
-func decodeBatch(data []byte) ([]Response, error) {
+func decodeBatch(data []byte, how reading) ([]Response, error) {
 	var batch struct {
 		Responses []Response `json:"responses"`
 	}
-	if err := strict(data, &batch, responseHint); err != nil {
+	if err := strict(data, &batch, how); err != nil {
 		return nil, err
 	}
 	if n := len(batch.Responses); n == 0 || n > MaxBatch {

@@ -41,9 +41,9 @@ type Grant struct {
 	Scope    GrantScope `json:"scope"`
 	Patterns []string   `json:"patterns,omitempty"`
 	// ExpiresAt ends it; zero means never.
-	ExpiresAt time.Time `json:"expires_at,omitzero"`
-	// MaxUses is how many later calls it may allow; 0 means any number.
-	MaxUses int `json:"max_uses,omitempty"`
+	ExpiresAt time.Time `json:"expires_at,omitzero" unsaid:"a rule without end"`
+	// MaxUses is how many later calls it may allow; 0 means any number. What is sent says any number by leaving it out.
+	MaxUses int `json:"max_uses,omitempty" unsaid:"any number of calls"`
 }
 
 // checkGrant checks what an answer is to leave behind. Whether the patterns make sense is for who knows the language.
@@ -65,7 +65,7 @@ func (r Request) checkGrant(resp Response) error {
 	case len(g.Patterns) > MaxGrantPatterns:
 		return refuse(CodeInvalid, "grant.patterns", "has %d entries; at most %d are taken", len(g.Patterns), MaxGrantPatterns)
 	case g.MaxUses < 0 || rejects && g.MaxUses != 0:
-		return refuse(CodeInvalid, "grant.max_uses", "is %d; a positive number bounds what is allowed, 0 does not", g.MaxUses)
+		return refuse(CodeInvalid, "grant.max_uses", "is %d: with approve write 1 or more, or leave it out for any number of calls; with reject leave it out", g.MaxUses)
 	case !g.ExpiresAt.IsZero() && !resp.RespondedAt.IsZero() && !g.ExpiresAt.After(resp.RespondedAt):
 		return refuse(CodeInvalid, "grant.expires_at", "is %s, which is over", stamp(g.ExpiresAt))
 	}

@@ -182,11 +182,11 @@ type Response struct {
 	SecretDigest string          `json:"secret_digest,omitempty"`
 	Feedback     string          `json:"feedback,omitempty"`
 	Data         json.RawMessage `json:"data,omitempty"`
-	Responses    []Response      `json:"responses,omitempty"` // combined, in the order of the request's interactions
-	Grant        *Grant          `json:"grant,omitempty"`     // what the answer leaves behind for later calls
-	To           []string        `json:"to,omitempty"`        // delegate: who is asked instead
-	Until        time.Time       `json:"until,omitzero"`      // delegate: for how long
-	Digest       string          `json:"digest,omitempty"`    // of what the person saw; "" trusts the id alone
+	Responses    []Response      `json:"responses,omitempty"`          // combined, in the order of the request's interactions
+	Grant        *Grant          `json:"grant,omitempty"`              // what the answer leaves behind for later calls
+	To           []string        `json:"to,omitempty"`                 // delegate: who is asked instead
+	Until        time.Time       `json:"until,omitzero" unsaid:"good"` // delegate: for how long
+	Digest       string          `json:"digest,omitempty"`             // of what the person saw; "" trusts the id alone
 	Note         string          `json:"note,omitempty"`
 	Reviewer     Principal       `json:"reviewer,omitzero"`
 	RespondedAt  time.Time       `json:"responded_at,omitzero"`

@@ -21,11 +21,19 @@ const MaxDepth = 32
 // no field that v does not have, names in exactly their case, values of the right type, at most MaxDepth levels.
 // encoding/json alone would let the last of two "action" keys win and read "ACTION" as "action".
 //
+// A field with the tag unsaid:"…" is one whose absence means something of its own, such as no bound. A zero that is
+// stated there is refused: a count that has come down to 0 must not turn into "any number".
+//
 // The error is an *Error whose Field is the path of the offending field. v is untouched then.
-func Strict(data []byte, v any) error { return strict(data, v, nil) }
+func Strict(data []byte, v any) error { return strict(data, v, reading{}) }
 
-// strict is Strict with a hint to add where a field is unknown.
-func strict(data []byte, v any, hint func(field string) string) error {
+// reading is how Strict differs for one kind of message.
+type reading struct {
+	hint  func(field string) string // to add where a field is unknown
+	zeros bool                      // a stated zero is as good as none
+}
+
+func strict(data []byte, v any, how reading) error {
 	trimmed := bytes.TrimSpace(data)
 	if len(trimmed) == 0 {
 		return refuse(CodeInvalid, "", "is empty; send a JSON object")
@@ -40,7 +48,7 @@ func strict(data []byte, v any, hint func(field string) string) error {
 	if p := reflect.TypeOf(v); p != nil && p.Kind() == reflect.Pointer {
 		t = p.Elem()
 	}
-	if err := newWalker(data, hint).value("", t); err != nil {
+	if err := newWalker(data, how).value("", t); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(data, v); err != nil {
@@ -54,7 +62,7 @@ func checkValue(data []byte) error {
 	if err := checkSyntax(data); err != nil {
 		return err
 	}
-	return newWalker(data, nil).value("", nil)
+	return newWalker(data, reading{}).value("", nil)
 }
 
 func checkSyntax(data []byte) error {
@@ -75,13 +83,13 @@ type walker struct {
 	dec   *json.Decoder
 	data  []byte
 	depth int
-	hint  func(field string) string
+	reading
 }
 
-func newWalker(data []byte, hint func(string) string) *walker {
+func newWalker(data []byte, how reading) *walker {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
-	return &walker{dec: dec, data: data, hint: hint}
+	return &walker{dec: dec, data: data, reading: how}
 }
 
 // next returns the next token; the syntax was checked before, so there is one.
@@ -127,15 +135,41 @@ func (w *walker) fits(path string, t reflect.Type, start int64) error {
 	if t == nil {
 		return nil
 	}
-	raw := bytes.TrimLeft(w.data[start:w.dec.InputOffset()], " \t\r\n:,")
+	raw := w.since(start)
 	if err := json.Unmarshal(raw, reflect.New(t).Interface()); err != nil {
 		return refuse(CodeInvalid, path, "must be %s, not %s", wanted(t), found(raw))
 	}
 	return nil
 }
 
+// since is the value that began at start, or soon after it.
+func (w *walker) since(start int64) []byte {
+	return bytes.TrimLeft(w.data[start:w.dec.InputOffset()], " \t\r\n:,")
+}
+
+// stated refuses a zero that was written where leaving it out is what means something.
+func (w *walker) stated(path string, f field, start int64) error {
+	if f.unsaid == "" || w.zeros {
+		return nil
+	}
+	raw, v := w.since(start), reflect.New(f.typ)
+	if string(raw) == "null" || json.Unmarshal(raw, v.Interface()) != nil {
+		return nil
+	}
+	if v = v.Elem(); v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if !v.IsZero() {
+		return nil
+	}
+	if v.Kind() == reflect.String {
+		return refuse(CodeInvalid, path, "is empty: write one, or leave it out for %s", f.unsaid)
+	}
+	return refuse(CodeInvalid, path, "is %s: write one above that, or leave it out for %s", bytes.Trim(raw, `"`), f.unsaid)
+}
+
 func (w *walker) object(path string, t reflect.Type) error {
-	typeOf, err := w.members(path, t)
+	fieldOf, err := w.members(path, t)
 	if err != nil {
 		return err
 	}
@@ -147,11 +181,15 @@ func (w *walker) object(path string, t reflect.Type) error {
 			return refuse(CodeInvalid, at, "comes twice in one object; send it once")
 		}
 		seen[key] = true
-		member, err := typeOf(at, key)
+		member, err := fieldOf(at, key)
 		if err != nil {
 			return err
 		}
-		if err := w.value(at, member); err != nil {
+		start := w.dec.InputOffset()
+		if err := w.value(at, member.typ); err != nil {
+			return err
+		}
+		if err := w.stated(at, member, start); err != nil {
 			return err
 		}
 	}
@@ -159,21 +197,21 @@ func (w *walker) object(path string, t reflect.Type) error {
 	return nil
 }
 
-// members returns how to find the type of an object's members.
-func (w *walker) members(path string, t reflect.Type) (func(at, key string) (reflect.Type, error), error) {
+// members returns how to find out about an object's members.
+func (w *walker) members(path string, t reflect.Type) (func(at, key string) (field, error), error) {
 	if t == nil {
-		return func(string, string) (reflect.Type, error) { return nil, nil }, nil
+		return func(string, string) (field, error) { return field{}, nil }, nil
 	}
 	switch t.Kind() {
 	case reflect.Map:
-		return func(string, string) (reflect.Type, error) { return t.Elem(), nil }, nil
+		return func(string, string) (field, error) { return field{typ: t.Elem()}, nil }, nil
 	case reflect.Struct:
 		fields := fieldsOf(t)
-		return func(at, key string) (reflect.Type, error) {
+		return func(at, key string) (field, error) {
 			if n := slices.IndexFunc(fields, func(f field) bool { return f.name == key }); n >= 0 {
-				return fields[n].typ, nil
+				return fields[n], nil
 			}
-			return nil, w.unknown(at, key, fields)
+			return field{}, w.unknown(at, key, fields)
 		}, nil
 	default:
 		return nil, refuse(CodeInvalid, path, "must be %s, not an object", wanted(t))
@@ -211,8 +249,8 @@ func (w *walker) array(path string, t reflect.Type) error {
 }
 
 type field struct {
-	name string
-	typ  reflect.Type
+	name, unsaid string
+	typ          reflect.Type
 }
 
 func fieldsOf(t reflect.Type) []field {
@@ -225,7 +263,7 @@ func fieldsOf(t reflect.Type) []field {
 		if name == "" {
 			name = f.Name
 		}
-		out = append(out, field{name, f.Type})
+		out = append(out, field{name, f.Tag.Get("unsaid"), f.Type})
 	}
 	return out
 }

@@ -14,7 +14,7 @@ import (
 
 // respond applies responses that came as an update. Those that can't be applied have an error in their item.
 func (r *agentRun) respond(ctx workflow.Context, raw converter.RawValue) (RespondResult, error) {
-	responses, err := responsesOf(raw)
+	responses, err := responsesOf(raw, interaction.DecodeTaken)
 	if err != nil {
 		return RespondResult{}, refusal(err)
 	}
@@ -23,7 +23,7 @@ func (r *agentRun) respond(ctx workflow.Context, raw converter.RawValue) (Respon
 
 // validateRespond refuses a message none of whose responses can be applied. It changes nothing.
 func (r *agentRun) validateRespond(ctx workflow.Context, raw converter.RawValue) error {
-	responses, err := responsesOf(raw)
+	responses, err := responsesOf(raw, interaction.DecodeResponses)
 	if err != nil {
 		return refusal(err)
 	}
@@ -41,7 +41,7 @@ func (r *agentRun) validateRespond(ctx workflow.Context, raw converter.RawValue)
 }
 
 func (r *agentRun) respondSignal(ctx workflow.Context, data []byte) {
-	responses, err := interaction.DecodeResponses(data)
+	responses, err := r.signalled(ctx, data)
 	if err != nil {
 		r.refuse(MessageRespond, payloadID(data), err)
 		return
@@ -54,12 +54,30 @@ func (r *agentRun) respondSignal(ctx workflow.Context, data []byte) {
 	}
 }
 
-func responsesOf(raw converter.RawValue) ([]interaction.Response, error) {
+// A zero that an answer states, where leaving it out is what means "no bound", is refused. Runs took it from before this
+// change: it is asked for where there is one, and nowhere else.
+const changeStatedZeros = "refuse-stated-zeros"
+
+// signalled reads the responses of a signal.
+func (r *agentRun) signalled(ctx workflow.Context, data []byte) ([]interaction.Response, error) {
+	responses, err := interaction.DecodeResponses(data)
+	if err == nil {
+		return responses, nil
+	}
+	before, lenient := interaction.DecodeTaken(data)
+	if lenient == nil && workflow.GetVersion(ctx, changeStatedZeros, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return before, nil
+	}
+	return nil, err
+}
+
+// responsesOf reads the responses of an update. What its validator let pass is taken as it was then.
+func responsesOf(raw converter.RawValue, decode func([]byte) ([]interaction.Response, error)) ([]interaction.Response, error) {
 	data, err := jsonOf(raw)
 	if err != nil {
 		return nil, err
 	}
-	responses, err := interaction.DecodeResponses(data)
+	responses, err := decode(data)
 	if err != nil {
 		return nil, err
 	}

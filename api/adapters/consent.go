@@ -13,7 +13,7 @@ type consentRequest struct {
 	ToolCallID string    `json:"tool_call_id"`
 	Decision   string    `json:"decision" enum:"allow,deny"`
 	Patterns   []string  `json:"patterns" required:"false"`
-	ExpiresAt  time.Time `json:"expires_at" required:"false"`
+	ExpiresAt  time.Time `json:"expires_at" required:"false" unsaid:"a rule without end"`
 	UserID     string    `json:"user_id" required:"false"`
 }
 

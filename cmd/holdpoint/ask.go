@@ -78,7 +78,7 @@ func askCommand(c *cli) *cobra.Command {
 	fl.StringArrayVar(&body.Reviewers, "reviewer", nil, "who may answer, a person or group:NAME; may be repeated")
 	countVar(cmd, &body.Quorum, "quorum", "how many must approve (default 1, or what a rule says)")
 	fl.BoolVar(&body.ExcludeRequester, "exclude-requester", false, "you yourself may not answer")
-	fl.StringVar(&body.Timeout, "timeout", "", "after which the question is closed, such as 24h or 7d")
+	endVar(cmd, &body.Timeout, "timeout", "after which the question is closed, such as 24h or 7d")
 	fl.StringVar(&body.UserID, "user", "", "for whom; another than yourself needs an admin's token")
 	fl.StringToStringVar(&metadata, "metadata", nil, "NAME=VALUE that is shown with the question; may be repeated")
 	_ = cmd.MarkFlagFilename("details")

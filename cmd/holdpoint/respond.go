@@ -94,7 +94,7 @@ func (f *answerFlags) flags(cmd *cobra.Command) {
 	fs.StringVar(&f.always, "always", "", "with approve or reject: keep the answer for the session or the user, as a rule")
 	fs.StringArrayVar(&f.patterns, "pattern", nil, "with --always: a rule such as 'bash(go test:*)', instead of those suggested; may be repeated")
 	countVar(cmd, &f.uses, "uses", "with --always: how many later calls it may allow (default any number)")
-	fs.StringVar(&f.until, "until", "", "with delegate and --always: until when, a time such as 2026-05-01T12:00:00Z or a length such as 4h or 7d")
+	endVar(cmd, &f.until, "until", "with delegate and --always: until when, a time such as 2026-05-01T12:00:00Z or a length such as 4h or 7d")
 	fs.StringVar(&f.note, "note", "", "a note for the record; the agent does not see it")
 	fs.StringVar(&f.id, "id", "", "id of this response: the same id is applied once")
 	fs.StringVar(&f.body, "body", "", "the whole response, for combined and custom questions: JSON, @FILE, or -")

@@ -28,7 +28,7 @@ type life struct{ session, until, note, id string }
 func (l *life) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&l.session, "session", "", "only inside this session")
-	f.StringVar(&l.until, "for", "", "how long it holds, such as 24h or 7d, or until when, as 2026-03-06T18:00:00Z")
+	endVar(cmd, &l.until, "for", "how long it holds, such as 24h or 7d, or until when, as 2026-03-06T18:00:00Z")
 	f.StringVar(&l.note, "note", "", "why, for the record")
 	f.StringVar(&l.id, "id", "", "an id of your own, so that repeating the command does nothing")
 }

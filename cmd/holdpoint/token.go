@@ -88,7 +88,7 @@ func tokenCreateCommand(c *cli) *cobra.Command {
 	f.StringVar(&id, "id", "", "whose it is")
 	f.StringArrayVar(&roles, "role", nil, "what they may do: user, reviewer, admin, act_for; may be repeated")
 	f.StringArrayVar(&groups, "group", nil, "a group of theirs; may be repeated")
-	f.StringVar(&expires, "expires", "", "how long it holds, such as 30d or 12h (default for ever)")
+	endVar(cmd, &expires, "expires", "how long it holds, such as 30d or 12h (default for ever)")
 	f.StringVar(&note, "note", "", "what it is for")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

@@ -97,6 +97,31 @@ func (c count) Set(text string) error {
 	return nil
 }
 
+// said is a flag whose text must not be empty where it is given: --until "$END" with no END must not turn into "for ever".
+type said struct{ text *string }
+
+func (s said) Type() string { return "string" }
+
+func (s said) String() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
+
+func (s said) Set(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("it is empty: write one, or leave the flag out")
+	}
+	*s.text = text
+	return nil
+}
+
+// endVar is a flag that says when something ends; without it, it has no end.
+func endVar(cmd *cobra.Command, text *string, name, doc string) {
+	cmd.Flags().Var(said{text}, name, doc)
+}
+
 func countVar(cmd *cobra.Command, n *int, name, doc string) {
 	cmd.Flags().Var(count{n}, name, doc)
 }

@@ -50,6 +50,8 @@ var wrongMessages = map[string][]string{
 		`{"request_id":"ASKED","action":"reject","action":"approve"}`,
 		`{"request_id":"ASKED","action":"approve","note":"LONG"}`,
 		`{"request_id":"ASKED-2","action":"approve"}`,
+		`{"request_id":"ASKED","action":"approve","grant":{"scope":"session","max_uses":0}}`,
+		`{"request_id":"ASKED","action":"approve","grant":{"scope":"session","expires_at":"0001-01-01T00:00:00Z"}}`,
 		`{"responses":[]}`,
 	},
 	workflows.MessageControl: {
@@ -96,7 +98,7 @@ func TestASignalThatCannotBeReadMovesNothingAndIsSeen(t *testing.T) {
 				}
 			}
 			s, err := h.State(run.Workflow)
-			if err != nil || len(s.Refused) != len(signals) {
+			if err != nil || len(s.Refused) != min(len(signals), 20) { // the newest
 				t.Errorf("the state shows %d of %d refused messages, %v", len(s.Refused), len(signals), err)
 			}
 			stillAsks(h, run, asked.ID)
