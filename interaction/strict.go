@@ -136,7 +136,11 @@ func (w *walker) fits(path string, t reflect.Type, start int64) error {
 		return nil
 	}
 	raw := w.since(start)
-	if err := json.Unmarshal(raw, reflect.New(t).Interface()); err != nil {
+	v := reflect.New(t).Interface()
+	if err := json.Unmarshal(raw, v); err != nil {
+		if _, closed := v.(encoding.TextUnmarshaler); closed && t != timeType && raw[0] == '"' {
+			return refuse(CodeInvalid, path, "%v", err) // which says what there is
+		}
 		return refuse(CodeInvalid, path, "must be %s, not %s", wanted(t), found(raw))
 	}
 	return nil
@@ -292,7 +296,14 @@ func wanted(t reflect.Type) string {
 		return "a list"
 	case reflect.Struct, reflect.Map:
 		return "an object"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
 	default:
+		if decodesItself(t) {
+			return "a string"
+		}
 		return "a fitting " + t.Kind().String()
 	}
 }

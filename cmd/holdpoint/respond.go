@@ -137,7 +137,7 @@ func (f *answerFlags) response(c *cli, action string) (interaction.Response, err
 			return resp, err
 		}
 		if resp, err = interaction.DecodeResponse(data); err != nil {
-			return resp, usage("--body: %v", err)
+			return resp, usage("--body: %v", f.placed(f.body, data, err))
 		}
 	}
 	if f.args != "" {
@@ -146,7 +146,7 @@ func (f *answerFlags) response(c *cli, action string) (interaction.Response, err
 			return resp, err
 		}
 		if resp.Args, err = object(data); err != nil {
-			return resp, usage("--args: %v", err)
+			return resp, usage("--args: %v", f.placed(f.args, data, err))
 		}
 	}
 	f.words(&resp)
@@ -183,6 +183,14 @@ func object(data []byte) (json.RawMessage, error) {
 		return nil, err
 	}
 	return data, nil
+}
+
+// placed says where in a file a mistake is, if a flag's value names one.
+func (f *answerFlags) placed(value string, data []byte, err error) error {
+	if name, ok := strings.CutPrefix(value, "@"); ok {
+		return placed(name, data, err)
+	}
+	return err
 }
 
 // argument reads a flag's value: the text itself, @FILE, or - for stdin.

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,6 +37,7 @@ type settings struct {
 		Deny                  []string `json:"deny"`
 		DefaultMode           string   `json:"defaultMode"`
 		AdditionalDirectories []string `json:"additionalDirectories"`
+		NoBypass              string   `json:"disableBypassPermissionsMode"` // nothing bypasses here
 	} `json:"permissions"`
 }
 
@@ -99,10 +102,28 @@ func readSettings(name string) (s settings, err error) {
 	case len(data) > maxSettings:
 		return s, fmt.Errorf("%s is larger than %d bytes", name, maxSettings)
 	}
-	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fmt.Errorf("%s is no settings file: %w", name, err)
+	return s, s.decode(name, data)
+}
+
+// decode reads the permissions strictly, since a restriction that is not understood must not be lost without a word. What else
+// a settings file has is none of ours.
+func (s *settings) decode(name string, data []byte) error {
+	var whole map[string]json.RawMessage
+	if err := readStrictly(name, data, &whole); err != nil {
+		return fmt.Errorf("no settings file: %w", err)
 	}
-	return s, nil
+	own, found := whole["permissions"]
+	if !found {
+		return fmt.Errorf("%s has no \"permissions\", only: %s", name, interaction.Visible(strings.Join(slices.Sorted(maps.Keys(whole)), ", ")))
+	}
+	if err := interaction.Strict(own, &s.Permissions); err != nil {
+		var e *interaction.Error
+		if errors.As(err, &e) {
+			err = &interaction.Error{Code: e.Code, Field: strings.TrimSuffix("permissions."+e.Field, "."), Message: e.Message}
+		}
+		return placed(name, data, err)
+	}
+	return nil
 }
 
 // imported is what one rule of another tool became.

@@ -27,7 +27,8 @@ A case is one line of JSON:
    "tool": "bash", "args": {"command": "npm run test:unit"}, "expect": "allow", "why": "one line"}
 
 and, where it matters, "cwd" (the workspace, /work/repo unless said), "home" (/home/dev), "args_raw" (the
-arguments' exact text) and "fs": {"symlinks": {"link": "target"}}. A file - is the standard input.`
+arguments' exact text) and "fs": {"symlinks": {"link": "target"}}. For people there are "category", "source" and
+"depends_on". Any other key is refused. A file - is the standard input.`
 
 // vector is one case.
 type vector struct {
@@ -43,20 +44,18 @@ type vector struct {
 	} `json:"fs"`
 	Expect *permission.Effect `json:"expect"`
 	Why    string             `json:"why"`
+
+	// For people.
+	Category  string          `json:"category"`
+	Source    string          `json:"source"`
+	DependsOn json.RawMessage `json:"depends_on"`
 }
 
-type vectorRules struct{ Allow, Deny, Ask []string }
-
-// UnmarshalJSON takes no other keys: a misspelt "deny" would make a case that tests nothing.
-func (r *vectorRules) UnmarshalJSON(data []byte) error {
-	var v struct {
-		Allow []string `json:"allow"`
-		Deny  []string `json:"deny"`
-		Ask   []string `json:"ask"`
-	}
-	err := interaction.Strict(data, &v)
-	*r = vectorRules(v)
-	return err
+// vectorRules are a case's rules. A misspelt "deny" would make a case that tests nothing, and is refused.
+type vectorRules struct {
+	Allow []string `json:"allow"`
+	Deny  []string `json:"deny"`
+	Ask   []string `json:"ask"`
 }
 
 // Bounds of a file of cases.
@@ -142,7 +141,7 @@ func failure(line []byte) string {
 }
 
 func readVector(line []byte) (v vector, err error) {
-	if err := json.Unmarshal(line, &v); err != nil {
+	if err := interaction.Strict(line, &v); err != nil {
 		return v, err
 	}
 	switch {
