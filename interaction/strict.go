@@ -296,7 +296,7 @@ func wanted(t reflect.Type) string {
 		return "a list"
 	case reflect.Struct, reflect.Map:
 		return "an object"
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+	case reflect.Int, reflect.Int64:
 		return "a whole number"
 	case reflect.Float32, reflect.Float64:
 		return "a number"
