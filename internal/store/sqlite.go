@@ -93,10 +93,11 @@ func pragmas(wait time.Duration, write bool, more ...string) url.Values {
 // openPool makes a pool that keeps its connections.
 func openPool(path string, q url.Values, conns int) (*sql.DB, error) {
 	u := url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}
-	db, err := sql.Open("sqlite", u.String())
+	c, err := newConnector(u.String())
 	if err != nil {
 		return nil, err
 	}
+	db := sql.OpenDB(c)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	return db, nil
