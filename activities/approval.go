@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,6 +33,8 @@ type TakeApprovalInput struct {
 	// Outcome is how the gate of the step before closed. Released says that a rule decides it now.
 	Outcome  *interaction.Outcome `json:"outcome,omitempty"`
 	Released bool                 `json:"released,omitempty"`
+	// Unasked says that the approval is cancelled before its first step was taken: it gets a record to end in, and asks nobody.
+	Unasked bool `json:"unasked,omitempty"`
 }
 
 // TakeApprovalResult says what to do next: wait at Gate, or, without one, end.
@@ -44,6 +47,12 @@ type TakeApprovalResult struct {
 // TakeApproval decides an ask by the rules as they stand now, and by what people have answered so far. A step that was
 // taken gives its result again.
 func (a *Activities) TakeApproval(ctx context.Context, in TakeApprovalInput) (TakeApprovalResult, error) {
+	if in.Step == 1 {
+		run, unreadable := in.opens(a.Now())
+		if in.Unasked || unreadable != nil {
+			return TakeApprovalResult{}, cmp.Or(a.insert(ctx, run), unreadable)
+		}
+	}
 	var before *verdict
 	var x *asking
 	err := a.Store.Write(ctx, func(tx Tx) (err error) {
@@ -71,6 +80,26 @@ func (a *Activities) TakeApproval(ctx context.Context, in TakeApprovalInput) (Ta
 		a.answered(x.asked.Request, in.Outcome)
 	}
 	return derefTaken(x), err
+}
+
+// opens is the row that an approval has from its first step on. One whose ask can't be read has a row too, for its end.
+func (in TakeApprovalInput) opens(now time.Time) (agent.Run, error) {
+	run := agent.Run{ID: in.RunID, SessionID: in.SessionID, WorkflowID: in.WorkflowID, Agent: agent.ApprovalAgent, UserID: in.UserID,
+		Requester: in.Requester, Metadata: in.Metadata, Status: agent.RunRunning, StartedAt: now}
+	var ask agent.Ask
+	if err := json.Unmarshal(in.Ask, &ask); err != nil {
+		return run, permanent(CodeInternal, "what is asked can't be read: %v", err)
+	}
+	run.Input, run.Ask = ask.Title, &ask
+	return run, nil
+}
+
+// insert sees to it that a run has its row; the bridge may have inserted it already.
+func (a *Activities) insert(ctx context.Context, run agent.Run) error {
+	return a.Store.Write(ctx, func(tx Tx) error {
+		_, err := tx.InsertRun(ctx, run)
+		return err
+	})
 }
 
 func derefTaken(x *asking) TakeApprovalResult {
@@ -135,12 +164,10 @@ func (a *Activities) openAsk(ctx context.Context, tx Tx, in TakeApprovalInput) (
 
 func (x *asking) open() (err error) {
 	if x.in.Step == 1 {
-		var ask agent.Ask
-		if err := json.Unmarshal(x.in.Ask, &ask); err != nil {
-			return permanent(CodeInternal, "what is asked can't be read: %v", err)
+		run, err := x.in.opens(x.now)
+		if err != nil {
+			return err
 		}
-		run := agent.Run{ID: x.in.RunID, SessionID: x.in.SessionID, WorkflowID: x.in.WorkflowID, Agent: agent.ApprovalAgent, UserID: x.in.UserID,
-			Requester: x.in.Requester, Input: ask.Title, Metadata: x.in.Metadata, Status: agent.RunRunning, Ask: &ask, StartedAt: x.now}
 		if _, err := x.tx.InsertRun(x.ctx, run); err != nil { // the bridge may have inserted it already
 			return err
 		}

@@ -3,6 +3,7 @@ package workflows
 import (
 	"encoding/json"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"holdpoint/activities"
@@ -34,7 +35,7 @@ func (a *approval) run(ctx workflow.Context) (RunResult, error) {
 	for {
 		step, err := a.take(ctx)
 		if err != nil {
-			return a.fail(ctx, err)
+			return a.fail(ctx, a.neverTaken(ctx, err))
 		}
 		if step.Gate == nil {
 			return a.finish(ctx, activities.FinishRunInput{Status: agent.RunCompleted})
@@ -52,13 +53,22 @@ func (a *approval) run(ctx workflow.Context) (RunResult, error) {
 	}
 }
 
-// take decides the next step.
-func (a *approval) take(ctx workflow.Context) (activities.TakeApprovalResult, error) {
+// step is what decides the next step.
+func (a *approval) step(ctx workflow.Context) activities.TakeApprovalInput {
 	in := activities.TakeApprovalInput{RunID: a.in.RunID, SessionID: a.in.SessionID, WorkflowID: workflow.GetInfo(ctx).WorkflowExecution.ID,
 		UserID: a.in.UserID, Requester: a.in.Requester, Step: a.st.Turn + 1, Outcome: a.outcome, Released: a.released}
 	if in.Step == 1 {
-		in.Ask, in.Metadata = json.RawMessage(a.in.Input), a.in.Metadata
+		in.Metadata = a.in.Metadata
+		if ask := json.RawMessage(a.in.Input); json.Valid(ask) { // what is no JSON can't be handed to an activity, which says so
+			in.Ask = ask
+		}
 	}
+	return in
+}
+
+// take decides the next step.
+func (a *approval) take(ctx workflow.Context) (activities.TakeApprovalResult, error) {
+	in := a.step(ctx)
 	if a.outcome != nil {
 		free, cancel := workflow.NewDisconnectedContext(ctx) // what was answered is recorded, whatever comes now
 		defer cancel()
@@ -73,6 +83,25 @@ func (a *approval) take(ctx workflow.Context) (activities.TakeApprovalResult, er
 		a.carriedOut(a.outcome)
 	}
 	return res, err
+}
+
+// An approval that is cancelled before its first step was taken gets a record to end in. Those from before this version that no bridge
+// has stored try to record their end for ever.
+const changeRecordOfUnasked = "record-of-what-is-not-asked"
+
+// neverTaken opens the record of such an approval, and returns what to end it with.
+func (a *approval) neverTaken(ctx workflow.Context, err error) error {
+	if a.st.AgentDigest != "" || !temporal.IsCanceledError(err) || !a.since(ctx, changeRecordOfUnasked) {
+		return err
+	}
+	free, cancel := workflow.NewDisconnectedContext(ctx)
+	defer cancel()
+	in := a.step(ctx)
+	in.Unasked = true
+	if _, failed := a.takeApproval(free, in); failed != nil {
+		return failed
+	}
+	return err
 }
 
 // ask waits until the gate has closed.

@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"go.temporal.io/sdk/client"
 
+	"holdpoint/agent"
 	"holdpoint/event"
 	"holdpoint/interaction"
 	"holdpoint/internal/app/apptest"
@@ -198,21 +200,54 @@ func TestCancellingTheWorkflowIsAnAbort(t *testing.T) {
 	})
 }
 
-// TestARunThatIsCancelledBeforeItBeginsEnds has the cancellation come with the first workflow task, of a run that no bridge has
+// TestWhatIsCancelledBeforeItBeginsEnds has the cancellation come with the first workflow task, of a run that no bridge has
 // stored: so it is with an agent whose caller is stopped as it calls.
-func TestARunThatIsCancelledBeforeItBeginsEnds(t *testing.T) {
+func TestWhatIsCancelledBeforeItBeginsEnds(t *testing.T) {
 	t.Parallel()
-	h := apptest.Start(t, apptest.WithModel(apptest.Turns()))
-	in := workflows.RunInput{RunID: "never-begun", SessionID: interaction.SessionID(newSession()), Agent: "tester", Input: "go", TaskQueue: h.Options.TaskQueue}
-	run := apptest.RunView{RunID: in.RunID, Workflow: workflows.RunWorkflowID(in.RunID)}
-	_, err := h.Client.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: run.Workflow, TaskQueue: in.TaskQueue,
-		StartDelay: time.Hour}, workflows.AgentRunName, in)
-	if err != nil {
-		t.Fatal(err)
+	for kind, test := range map[string]struct{ agent, input, shape string }{
+		workflows.AgentRunName: {"tester", "go", "cancelled_before_it_began"},
+		workflows.PipelineName: {"release", "go", "workflow_cancelled_before_it_began"},
+		workflows.ApprovalName: {agent.ApprovalAgent, `{"title":"Deploy?"}`, "approval_cancelled_before_it_began"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			h := apptest.Start(t, apptest.WithModel(apptest.Turns()), withConfig(flows))
+			run := native(h, kind, test.agent, test.input, time.Hour)
+			cancelNatively(h, run)
+			events := h.Closed(run.Workflow)
+			keep(t, test.shape, events)
+			replay(t, events)
+			abortedBy(h, run, "", "the workflow was cancelled in Temporal")
+		})
 	}
-	cancelNatively(h, run)
-	keep(t, "cancelled_before_it_began", h.Closed(run.Workflow))
-	abortedBy(h, run, "", "the workflow was cancelled in Temporal")
+}
+
+// TestAnAskThatCannotBeReadEnds starts an approval without the bridge, which would refuse it.
+func TestAnAskThatCannotBeReadEnds(t *testing.T) {
+	t.Parallel()
+	for name, input := range map[string]string{"no JSON": "Deploy?", "no object": "[1]"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := apptest.Start(t, apptest.WithModel(apptest.Turns()))
+			run := native(h, workflows.ApprovalName, agent.ApprovalAgent, input, 0)
+			h.Closed(run.Workflow)
+			if end := h.Ended(run.RunID); end.Status != "failed" || !strings.Contains(string(end.Error), "can't be read") {
+				t.Errorf("it ended %s: %s", end.Status, end.Error)
+			}
+		})
+	}
+}
+
+// native starts a workflow as anybody does who has no bridge.
+func native(h *apptest.Holdpoint, kind, name, input string, delay time.Duration) apptest.RunView {
+	h.T.Helper()
+	in := workflows.RunInput{RunID: interaction.RunID(uuid.NewString()), SessionID: interaction.SessionID(newSession()), Agent: name, Input: input, TaskQueue: h.Options.TaskQueue}
+	run := apptest.RunView{RunID: in.RunID, Workflow: workflows.RunWorkflowID(in.RunID)}
+	_, err := h.Client.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: run.Workflow, TaskQueue: in.TaskQueue, StartDelay: delay}, kind, in)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	return run
 }
 
 func cancelNatively(h *apptest.Holdpoint, run apptest.RunView) {
