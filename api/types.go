@@ -68,6 +68,15 @@ type Interaction struct {
 	MayAnswer    bool                   `json:"may_answer,omitempty" doc:"It is open, and an answer of the caller's would count"`
 }
 
+// Settled reports that it was decided, and that its run has not carried that out yet: the run is paused, or no worker is there.
+func (i Interaction) Settled() bool {
+	if i.Status.Final() || i.SubmittedAt.IsZero() {
+		return false
+	}
+	n := len(i.Responses)
+	return i.QuorumNeeded() == 1 || n > 0 && interaction.Interaction{Request: i.Request, Responses: i.Responses}.Decides(i.Responses[n-1])
+}
+
 // Page is one page of a list. NextPageToken is "" on the last one.
 type Page[T any] struct {
 	Items         []T    `json:"items" nullable:"false"`

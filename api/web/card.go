@@ -96,11 +96,6 @@ func risky(it api.Interaction) bool {
 // Open reports whether it can still be answered.
 func (c *card) Open() bool { return !c.Status.Final() }
 
-// Submitted reports that an answer was accepted that decides, and is not carried out yet.
-func (c *card) Submitted() bool {
-	return c.Open() && !c.SubmittedAt.IsZero() && c.Quorum <= 1
-}
-
 // Offers reports whether there is an option of an action.
 func (c *card) Offers(action string) bool {
 	return slices.ContainsFunc(c.Options, func(o interaction.Option) bool { return string(o.Action) == action })

@@ -32,7 +32,7 @@ func (v *view) showCard(status int, c *card) error {
 	}
 	c.Why = v.why(c.Interaction)
 	c.Steps = v.conversation(c.RunID)
-	if !c.Open() || c.Submitted() {
+	if !c.Open() || c.Settled() {
 		c.Next = v.next(c.ID)
 	}
 	return v.render(status, "interaction", c)
@@ -94,7 +94,7 @@ func verdict(v *view) error {
 		return err
 	}
 	c := v.card(it)
-	if !c.Open() || c.Submitted() {
+	if !c.Open() || c.Settled() {
 		v.w.Header().Set("HX-Trigger-After-Swap", "decided")
 		c.Next = v.next(c.ID)
 	}

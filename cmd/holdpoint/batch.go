@@ -30,8 +30,8 @@ func leftOut(it api.Interaction, word string, resp *interaction.Response) string
 	if it.Status != interaction.StatusPending {
 		return "it is " + string(it.Status)
 	}
-	if !it.SubmittedAt.IsZero() && it.QuorumNeeded() == 1 {
-		return "it is answered, which is being carried out"
+	if it.Settled() {
+		return "it is decided, and carried out as soon as its run goes on"
 	}
 	var fits []interaction.Option
 	for _, o := range it.Options {

@@ -150,7 +150,7 @@ func (d *desk) open(ctx context.Context, id interaction.ID) error {
 	d.talk.ask(ctx, id)
 	if d.talk.now == nil {
 		it, err := d.cl.interaction(ctx, id)
-		if err == nil && (it.Status != interaction.StatusPending || !it.SubmittedAt.IsZero() && it.QuorumNeeded() == 1) {
+		if err == nil && (it.Status != interaction.StatusPending || it.Settled()) {
 			d.c.show(d.c.out, it)
 		}
 		return err

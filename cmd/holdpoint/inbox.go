@@ -135,8 +135,8 @@ func (c *cli) rows(list []api.Interaction) [][]string {
 		title := it.Title
 		if it.Status == interaction.StatusHeld {
 			title = "(held) " + title
-		} else if !it.SubmittedAt.IsZero() {
-			title = "(answered, being carried out) " + title
+		} else if it.Settled() {
+			title = "(decided, carried out as soon as the run goes on) " + title
 		}
 		rows = append(rows, []string{short[it.ID], orDash(it.Risk), orDash(it.ToolName), age(c.now().Sub(it.CreatedAt)), deadline, title})
 	}

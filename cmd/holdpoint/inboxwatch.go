@@ -136,8 +136,8 @@ func (l *inboxLive) line(ch change) error {
 	switch {
 	case ch.Change == "closed":
 		mark, text = l.c.style.faint("-"), it.Title+": "+endText(it)
-	case !it.SubmittedAt.IsZero():
-		mark, text = "~", it.Title+": answered, being carried out"
+	case it.Settled():
+		mark, text = "~", it.Title+": decided, carried out as soon as the run goes on"
 	case ch.Change == "changed":
 		mark, text = "~", it.Title+": "+string(it.Status)
 	}

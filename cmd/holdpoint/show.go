@@ -37,8 +37,8 @@ func (c *cli) show(w io.Writer, it api.Interaction) {
 // fields are the short facts, each on its line.
 func (c *cli) fields(w io.Writer, it api.Interaction) {
 	status := string(it.Status)
-	if !it.SubmittedAt.IsZero() && !it.Status.Final() {
-		status += ", an answer was accepted and is being carried out"
+	if it.Settled() {
+		status += ", decided, and carried out as soon as the run goes on"
 	}
 	c.field(w, "Status", status)
 	c.field(w, "Kind", string(it.Type)+kindText(it.Kind))

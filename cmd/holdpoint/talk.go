@@ -51,7 +51,7 @@ func (t *talk) next(ctx context.Context) {
 			fmt.Fprintf(t.c.out, "%s can't be shown: %s\n", interaction.Visible(string(id)), interaction.Visible(err.Error()))
 			continue
 		}
-		if it.Status != interaction.StatusPending || !it.SubmittedAt.IsZero() && it.QuorumNeeded() == 1 {
+		if it.Status != interaction.StatusPending || it.Settled() {
 			continue
 		}
 		t.open(it)

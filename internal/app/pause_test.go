@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"holdpoint/api"
+	"holdpoint/interaction"
 	"holdpoint/internal/app/apptest"
 	"holdpoint/llm"
 )
@@ -68,4 +70,23 @@ func TestAPausedRunCallsNoModelAndCanBeAborted(t *testing.T) {
 	if end := h.Ended(run.RunID); end.Status != "aborted" || len(model.Requests()) != 1 || c.count() != 0 {
 		t.Errorf("ended %s after %d model calls and %d executions", end.Status, len(model.Requests()), c.count())
 	}
+}
+
+// TestAQuestionThatIsDecidedWhileTheRunIsPausedWaitsForNobody has the second vote of two come while nothing may go on.
+func TestAQuestionThatIsDecidedWhileTheRunIsPausedWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	h := startEffect(t, effectOnce(1), &counter{}, apptest.WithRules(`{match: effect, decision: ask, quorum: 2}`))
+	run := h.Begin("go")
+	asked := h.Waits(run.RunID, 1)[0]
+	control(t, h, run, "pause_run")
+	for n, who := range []string{"ada", "bob"} {
+		h.Answer(asked.ID, said(who, "approve"))
+		var it api.Interaction
+		h.Get("/v1/interactions/"+string(asked.ID), &it)
+		if it.Settled() != (n == 1) || it.Status != interaction.StatusPending {
+			t.Errorf("after %d of two it is settled: %t, and %s", n+1, it.Settled(), it.Status)
+		}
+	}
+	control(t, h, run, "resume_run")
+	completes(h, run.RunID)
 }
