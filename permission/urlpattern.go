@@ -74,6 +74,28 @@ func (p *urlPattern) setMethods(s string) error {
 	return nil
 }
 
+// httpMethods are those that http_fetch can be called with.
+var httpMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
+
+// Idle says why a rule that can be read is about no call that could be made, "" where it may be about some. Only a pattern for
+// http_fetch alone is looked at: what other tools take is for them to say.
+func Idle(pattern string) string {
+	inner, found := strings.CutPrefix(strings.TrimSpace(pattern), "http_fetch(")
+	if !found {
+		return ""
+	}
+	methods, _, found := strings.Cut(strings.TrimSpace(inner), " ")
+	if !found {
+		return ""
+	}
+	for m := range strings.SplitSeq(methods, ",") {
+		if m != "*" && !slices.Contains(httpMethods, m) {
+			return fmt.Sprintf("http_fetch has no method %q, so no call has it: use %s, or * for any", m, strings.Join(httpMethods, ", "))
+		}
+	}
+	return ""
+}
+
 func (p *urlPattern) setHost(effect Effect, host string) error {
 	name, port, err := splitPort(host)
 	if err != nil {

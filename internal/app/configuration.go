@@ -52,7 +52,7 @@ type Configuration struct {
 	tools map[string]tool.Definition
 }
 
-// Warnings are what is wrong and stops nothing: allows that can't be read, and so allow nothing.
+// Warnings are what is wrong and stops nothing: rules that never match, and that there is nothing to run.
 func (c *Configuration) Warnings() []Mistake { return mistakes(c.cfg.Warnings) }
 
 // CheckConfig reads a configuration, a file or a directory, as Dev, Worker and API do, and finds every mistake that

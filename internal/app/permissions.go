@@ -142,9 +142,12 @@ func (p permissions) toolNow(name string) tool.Definition {
 	return activities.Unconfigured(name)
 }
 
-// Odd warns of a rule about a tool that is not there: it may come later, or be a slip. The tools of MCP servers come
+// Odd warns of a rule that no call could match, and of one about a tool that is not there: it may come later, or be a slip. The tools of MCP servers come
 // and go, so that only the server is looked at.
 func (p permissions) Odd(r permission.Rule) string {
+	if idle := permission.Idle(r.Pattern); idle != "" {
+		return idle
+	}
 	for _, d := range p.defs.tools.Definitions() {
 		if r.IsAbout(permission.Tool{Name: d.Name, Server: d.Server}) {
 			return ""

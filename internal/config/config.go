@@ -130,7 +130,7 @@ type AgentSpec struct {
 // Config is everything that was configured, each kind in the order of reading: files by name, documents from
 // top to bottom. Every reference in it resolves. It is read-only once loaded.
 type Config struct {
-	// Warnings are what is wrong and stops nothing, in the order of reading: allows that can't be read, which never match.
+	// Warnings are what is wrong and stops nothing, in the order of reading: rules that never match, and that nothing can run.
 	Warnings         []Problem
 	Models           []Model
 	Tools            []Tool

@@ -147,6 +147,10 @@ func parse(sources []source, env func(string) (string, bool)) (*Config, error) {
 	if l.docs == 0 && len(l.problems) == 0 && len(sources) > 0 {
 		l.report(sources[0].name, 1, "", "there is no component here: a document starts with %q and %q", "type: agent", "name: …")
 	}
+	if l.docs > 0 && len(l.config.Specs) == 0 {
+		l.warn(sources[0].name, 1, "", "there is no agent here, so no run can be started, of an agent or of a workflow: add a document with %q, "+
+			"unless only programs ask by it (holdpoint ask), or a worker with tools alone has it", "type: agent")
+	}
 	if len(l.problems) > 0 {
 		sortProblems(l.problems, l.files)
 		return nil, &Error{Problems: l.problems}

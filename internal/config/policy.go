@@ -136,6 +136,9 @@ func (s *section) pattern(r *permission.Rule, decision string, written scalar) {
 		s.report("match", written.line, "%v", legible(err, written))
 		return
 	}
+	if idle := permission.Idle(r.Pattern); idle != "" && !written.expanded {
+		s.l.warn(s.file, written.line, s.prefix+"match", "%s", idle)
+	}
 	// A rule for a tool that does not exist never matches, and a deny that never matches protects nothing. A
 	// tool of an importing program is legitimate, so only what looks like a slip is refused.
 	name, _, _ := strings.Cut(written.raw, "(")

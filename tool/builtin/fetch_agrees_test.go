@@ -27,6 +27,25 @@ func asked(t testing.TB) permission.Tool {
 	return p
 }
 
+func TestTheEngineKnowsTheMethods(t *testing.T) {
+	t.Parallel()
+	for _, m := range fetchMethods {
+		if why := permission.Idle("http_fetch(" + m + " https://h/**)"); why != "" {
+			t.Errorf("%s: %s", m, why)
+		}
+	}
+	for _, pattern := range []string{"http_fetch(TRACE https://h/**)", "http_fetch(GET,FETCH https://h/**)"} {
+		if why := permission.Idle(pattern); !strings.Contains(why, strings.Join(fetchMethods, ", ")) {
+			t.Errorf("%s: %q", pattern, why)
+		}
+	}
+	for _, pattern := range []string{"http_fetch", "http_fetch(* https://h/**)", "bash(PSOT x)", "http_*(PSOT https://h/**)"} {
+		if why := permission.Idle(pattern); why != "" {
+			t.Errorf("%s: %s", pattern, why)
+		}
+	}
+}
+
 func TestFetchIsTheToolThatTheEngineKnows(t *testing.T) {
 	t.Parallel()
 	def := newFetch(Config{}.withDefaults()).Definition()
