@@ -134,7 +134,7 @@ func (a Action) Changes() (ChangeKind, bool) {
 
 // NextAt is when time alone does something to the interaction next: its deadline, the end of a delegation, an
 // escalation, a reminder. It is zero when nothing is to come, and while the interaction is held.
-func (i Interaction) NextAt() time.Time {
+func (i *Interaction) NextAt() time.Time {
 	if i.Status != StatusPending {
 		return time.Time{}
 	}
@@ -178,7 +178,7 @@ func (i *Interaction) Tick(now time.Time) []ChangeKind {
 }
 
 // delegationEnds is when the first of the delegations ends.
-func (i Interaction) delegationEnds() (first time.Time) {
+func (i *Interaction) delegationEnds() (first time.Time) {
 	for _, d := range i.Delegations {
 		if !d.Until.IsZero() && (first.IsZero() || d.Until.Before(first)) {
 			first = d.Until
@@ -187,7 +187,7 @@ func (i Interaction) delegationEnds() (first time.Time) {
 	return first
 }
 
-func (i Interaction) escalatesAt() time.Time {
+func (i *Interaction) escalatesAt() time.Time {
 	n := i.Request.Escalation
 	if n >= len(i.Request.Escalate) {
 		return time.Time{}
@@ -218,7 +218,7 @@ func (i *Interaction) escalate(to []string) {
 
 // remindsAt is when the next reminder is due: the first ten come RemindEvery apart, the next ten twice as far, and so
 // on, fifty in all.
-func (i Interaction) remindsAt() time.Time {
+func (i *Interaction) remindsAt() time.Time {
 	every, n := i.Request.RemindEvery, i.Request.Reminder
 	if every <= 0 || n >= MaxReminders {
 		return time.Time{}

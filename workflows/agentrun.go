@@ -29,7 +29,11 @@ type agentRun struct {
 	in      RunInput
 	st      *RunState
 	inboxes []inbox
-	gates   []*gate // open ones, in the order they were opened
+	life    workflow.Context // the workflow's own: an abort does not cancel it
+	// shift counts those who have taken in signals and kept deadlines so far; the last of them does.
+	shift    int
+	deadline deadline
+	gates    []*gate // open ones, in the order they were opened
 	// modelTurn is the turn that a model call in flight will bring; 0 when there is none.
 	modelTurn int
 	running   []interaction.CallID  // tool calls in flight
@@ -105,19 +109,19 @@ func (r *agentRun) run(ctx workflow.Context) (RunResult, error) {
 		if err := r.written(work); err != nil {
 			return r.fail(ctx, err)
 		}
-		turn, err := r.callModel(work)
+		turn, err := r.takeTurn(work)
 		if err != nil {
 			return r.fail(ctx, err)
 		}
-		if err := r.carryOut(work, turn.Calls); err != nil {
+		if err := r.carryOut(work, turn.calls); err != nil {
 			return r.fail(ctx, err)
 		}
 		r.dropStale()
 		yield(ctx) // what came together with the answer is still taken in
-		if s := turn.Stopped; s != nil && r.st.Stop == nil {
+		if s := turn.stopped; s != nil && r.st.Stop == nil {
 			return r.finish(ctx, activities.FinishRunInput{Status: agent.RunFailed, Code: s.Code, Message: s.Message})
 		}
-		if turn.Final && len(r.st.Texts) == 0 && r.st.Stop == nil {
+		if turn.final && len(r.st.Texts) == 0 && r.st.Stop == nil {
 			return r.finish(ctx, activities.FinishRunInput{Status: agent.RunCompleted})
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && r.st.Stop == nil {
@@ -129,7 +133,7 @@ func (r *agentRun) run(ctx workflow.Context) (RunResult, error) {
 // begin starts what watches over the run, and its record. What is done with the context is cancelled by an abort.
 func (r *agentRun) begin(ctx workflow.Context) (work workflow.Context, cancel workflow.CancelFunc, err error) {
 	work, cancel = r.watch(ctx)
-	return work, cancel, r.start(work)
+	return work, cancel, r.aside(work, r.start)
 }
 
 // watch starts what watches over the run.
@@ -263,6 +267,25 @@ func (r *agentRun) start(ctx workflow.Context) error {
 // What came before there was a record to put it into is put there once there is; in runs from before this version, with
 // what came next.
 const changeRecordFromStart = "record-from-the-start"
+
+// turn is what the model said, without what is needed no more.
+type turn struct {
+	calls   []*call
+	final   bool
+	stopped *activities.Stopped
+}
+
+// takeTurn takes one turn, and opens the gates of its calls.
+func (r *agentRun) takeTurn(ctx workflow.Context) (t turn, err error) {
+	err = r.aside(ctx, func(ctx workflow.Context) error {
+		res, err := r.callModel(ctx)
+		if err == nil {
+			t = turn{r.begun(ctx, res.Calls), res.Final, res.Stopped}
+		}
+		return err
+	})
+	return t, err
+}
 
 // callModel takes one turn, with the messages that came since the last one.
 func (r *agentRun) callModel(ctx workflow.Context) (activities.CallModelResult, error) {

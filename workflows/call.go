@@ -14,24 +14,34 @@ import (
 const ParallelTools = 16
 
 // carryOut takes a turn's calls to their ends, side by side.
-func (r *agentRun) carryOut(ctx workflow.Context, plans []activities.CallPlan) error {
-	var failed error
-	left := 0
+func (r *agentRun) carryOut(ctx workflow.Context, calls []*call) error {
+	if len(calls) == 1 && r.version >= versionFewCoroutines {
+		calls[0].alone = true
+		return calls[0].carry(ctx)
+	}
+	return r.carryAll(ctx, calls)
+}
+
+// begun are the calls that are not done yet. All gates are opened before any call is carried on.
+func (r *agentRun) begun(ctx workflow.Context, plans []activities.CallPlan) (calls []*call) {
 	slots := workflow.NewSemaphore(ctx, ParallelTools)
-	var calls []*call
 	for _, p := range plans {
 		if p.Next == activities.NextDone || p.Next == activities.NextShared {
 			continue
 		}
 		c := &call{run: r, plan: p, slots: slots}
 		if p.Next == activities.NextGate && p.Interaction != nil {
-			c.gate = r.open(ctx, *p.Interaction) // before any coroutine runs, so that all are open at once
+			c.gate = r.open(ctx, *p.Interaction)
+			c.plan.Interaction = nil // the gate has it
 		}
 		calls = append(calls, c)
 	}
-	if len(calls) == 1 && r.version >= versionFewCoroutines {
-		return calls[0].carry(ctx)
-	}
+	return calls
+}
+
+// carryAll takes calls to their ends, each in a coroutine of its own.
+func (r *agentRun) carryAll(ctx workflow.Context, calls []*call) (failed error) {
+	left := 0
 	for _, c := range calls {
 		left++
 		workflow.Go(ctx, func(ctx workflow.Context) {
@@ -59,56 +69,74 @@ type call struct {
 	answer   *interaction.Outcome
 	released *interaction.Outcome
 	// ran: the tool has run, and what is left to do needs it no more.
-	ran bool
+	ran   bool
+	alone bool // the run's own coroutine carries it, and nothing else
 }
 
 // carry goes back and forth between gate and tool until the call has its result.
 func (c *call) carry(ctx workflow.Context) error {
 	for {
+		var out *interaction.Outcome
 		if c.gate != nil {
 			c.plan.Quick = false
-			out, err := c.run.wait(ctx, c.gate)
+			var err error
+			out, err = c.run.wait(ctx, c.gate, c.alone)
 			if err != nil || out == nil || out.Action == interaction.ActionTerminate {
 				return nil // the run stops; FinishRun closes the call
 			}
-			switch {
-			case c.gate.released:
-				c.released, c.approval = out, nil
-			case !c.runs(out):
-				return c.resolve(ctx, *out)
-			}
-			c.gate = nil
 		}
-		if !c.run.recorded() || c.run.recording || c.run.st.Paused {
-			c.plan.Quick = false // it may wait here, or somebody's word has just let it go on
-		}
-		if err := c.run.written(ctx); err != nil {
-			return nil // the run stops; FinishRun closes the call
-		}
-		if err := c.run.hold(ctx); err != nil || c.run.st.Stop != nil {
-			return nil // the run stops; FinishRun closes the call
-		}
-		res, err := c.tool(ctx)
-		c.run.endAsked(ctx, c.plan.CallID, "", "the call ended without the answer")
-		if err == nil {
-			if err := c.run.holdCall(ctx, c.plan.CallID); err != nil {
-				return nil // the run stops; FinishRun closes the call
-			}
-		}
-		if err == nil && res.Child != nil {
-			res.Interaction, err = c.agent(ctx, *res.Child)
-		}
-		if err != nil {
-			if c.run.st.Stop != nil {
-				return nil
-			}
+		if err := c.run.aside(ctx, func(ctx workflow.Context) error { return c.goOn(ctx, out) }); err != nil || c.gate == nil {
 			return err
 		}
-		if res.Interaction == nil {
+	}
+}
+
+// goOn carries the call on with what was decided at its gate, if it had one, as far as the next.
+func (c *call) goOn(ctx workflow.Context, out *interaction.Outcome) error {
+	if c.gate != nil {
+		released, runs := c.gate.released, c.gate.released || c.runs(out)
+		c.gate = nil
+		if !runs {
+			return c.resolve(ctx, out)
+		}
+		if released {
+			c.released, c.approval = out, nil
+		}
+	}
+	return c.perform(ctx)
+}
+
+// perform runs the tool, and opens the next gate if there is one.
+func (c *call) perform(ctx workflow.Context) error {
+	if !c.run.recorded() || c.run.recording || c.run.st.Paused {
+		c.plan.Quick = false // it may wait here, or somebody's word has just let it go on
+	}
+	if err := c.run.written(ctx); err != nil {
+		return nil // the run stops; FinishRun closes the call
+	}
+	if err := c.run.hold(ctx); err != nil || c.run.st.Stop != nil {
+		return nil // the run stops; FinishRun closes the call
+	}
+	res, err := c.tool(ctx)
+	c.run.endAsked(ctx, c.plan.CallID, "", "the call ended without the answer")
+	if err == nil {
+		if err := c.run.holdCall(ctx, c.plan.CallID); err != nil {
+			return nil // the run stops; FinishRun closes the call
+		}
+	}
+	if err == nil && res.Child != nil {
+		res.Interaction, err = c.agent(ctx, *res.Child)
+	}
+	if err != nil {
+		if c.run.st.Stop != nil {
 			return nil
 		}
+		return err
+	}
+	if res.Interaction != nil {
 		c.gate = c.run.open(ctx, *res.Interaction)
 	}
+	return nil
 }
 
 // runs reports whether an outcome lets the tool run, and keeps it for the tool.
@@ -165,7 +193,7 @@ func (c *call) tool(ctx workflow.Context) (activities.RunToolResult, error) {
 }
 
 // resolve records an answer that runs no tool.
-func (c *call) resolve(ctx workflow.Context, out interaction.Outcome) error {
+func (c *call) resolve(ctx workflow.Context, out *interaction.Outcome) error {
 	if err := c.run.written(ctx); err != nil {
 		return nil // the run stops; FinishRun closes the call
 	}
@@ -173,9 +201,9 @@ func (c *call) resolve(ctx workflow.Context, out interaction.Outcome) error {
 		return nil // the run stops; FinishRun closes the call
 	}
 	defer c.slots.Release(1)
-	err := c.run.resolveCall(ctx, activities.ResolveCallInput{RunID: c.run.in.RunID, CallID: c.plan.CallID, Outcome: out})
+	err := c.run.resolveCall(ctx, activities.ResolveCallInput{RunID: c.run.in.RunID, CallID: c.plan.CallID, Outcome: *out})
 	if err == nil {
-		c.run.carriedOut(&out)
+		c.run.carriedOut(out)
 	}
 	if err != nil && c.run.st.Stop != nil {
 		return nil

@@ -36,10 +36,14 @@ func (r *agentRun) open(ctx workflow.Context, req interaction.Request) *gate {
 	return g
 }
 
-// wait returns how the gate closed. It returns nil when the run stops first.
-func (r *agentRun) wait(ctx workflow.Context, g *gate) (*interaction.Outcome, error) {
-	err := workflow.Await(ctx, func() bool { return g.outcome != nil || r.st.Stop != nil })
-	if err != nil {
+// wait returns how the gate closed. It returns nil when the run stops first. alone says that it is the run's own coroutine
+// that waits, and for nothing else.
+func (r *agentRun) wait(ctx workflow.Context, g *gate, alone bool) (*interaction.Outcome, error) {
+	await := workflow.Await
+	if alone && r.version >= versionOneCoroutine {
+		await = r.relieve
+	}
+	if err := await(ctx, func() bool { return g.outcome != nil || r.st.Stop != nil }); err != nil {
 		return nil, err
 	}
 	return g.outcome, nil
@@ -126,24 +130,27 @@ type deadline struct {
 	timer  workflow.Future // nil while none is kept
 	cancel workflow.CancelFunc
 	over   bool // the workflow was cancelled
+	busy   bool // somebody follows, and has let others go on meanwhile
 }
 
 // moved reports whether there is something to do: the timer has fired, or is not the right one any more.
-func (d *deadline) moved(ctx workflow.Context, r *agentRun) bool {
-	return !d.over && (ctx.Err() != nil || !r.earliest().Equal(d.due) || d.timer != nil && d.timer.IsReady())
+func (d *deadline) moved(r *agentRun) bool {
+	return !d.over && !d.busy && (r.life.Err() != nil || !r.earliest().Equal(d.due) || d.timer != nil && d.timer.IsReady())
 }
 
 // follow expires what is due, and sees to it that the timer is that of the earliest deadline.
 func (d *deadline) follow(ctx workflow.Context, r *agentRun) {
 	switch {
-	case ctx.Err() != nil:
+	case r.life.Err() != nil:
 		d.drop()
 		d.over = true
 		return
 	case d.timer != nil && d.timer.IsReady():
 		d.timer, d.due = nil, time.Time{}
+		d.busy = true
 		yield(ctx)
-		r.expire(ctx)
+		d.busy = false
+		r.expire(r.life)
 	default:
 		d.drop()
 	}
@@ -151,7 +158,7 @@ func (d *deadline) follow(ctx workflow.Context, r *agentRun) {
 		return
 	}
 	var timerCtx workflow.Context
-	timerCtx, d.cancel = workflow.WithCancel(ctx)
+	timerCtx, d.cancel = workflow.WithCancel(r.life)
 	d.timer = workflow.NewTimerWithOptions(timerCtx, max(d.due.Sub(workflow.Now(ctx)), 0),
 		workflow.TimerOptions{Summary: "deadline of " + r.waitingFor()})
 }

@@ -31,7 +31,7 @@ func NewGates(ctx workflow.Context) (*Gates, error) {
 	if err := workflow.SetUpdateHandlerWithOptions(ctx, MessageRespond, r.respond, respond); err != nil {
 		return nil, fmt.Errorf("update %s: %w", MessageRespond, err)
 	}
-	r.listen(ctx, []signal{answers}) // other signals are the workflow's own
+	r.attendTo(ctx, []signal{answers}) // other signals are the workflow's own
 	return &Gates{run: r}, nil
 }
 

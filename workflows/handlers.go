@@ -37,7 +37,7 @@ func (r *agentRun) handle(ctx workflow.Context) error {
 	if err := workflow.SetUpdateHandlerWithOptions(ctx, MessageText, r.text, text); err != nil {
 		return fmt.Errorf("update %s: %w", MessageText, err)
 	}
-	r.listen(ctx, signals)
+	r.attendTo(ctx, signals)
 	return nil
 }
 
@@ -64,26 +64,74 @@ type inbox struct {
 	channel workflow.ReceiveChannel
 }
 
-// listen takes in signals and keeps deadlines for as long as the workflow lives. One coroutine does all of it: each that a
-// workflow has takes some eight KiB for as long as the workflow waits.
-func (r *agentRun) listen(ctx workflow.Context, kinds []signal) {
+// attendTo has signals read.
+func (r *agentRun) attendTo(ctx workflow.Context, kinds []signal) {
 	for _, s := range kinds {
 		r.inboxes = append(r.inboxes, inbox{s, workflow.GetSignalChannel(ctx, s.name)})
 	}
-	workflow.Go(ctx, func(ctx workflow.Context) {
+	r.life = ctx
+	r.listen()
+}
+
+// listen has a coroutine take in signals and keep deadlines, until it is relieved.
+func (r *agentRun) listen() {
+	r.shift++
+	mine := r.shift
+	workflow.Go(r.life, func(ctx workflow.Context) {
 		always, stop := workflow.NewDisconnectedContext(ctx) // what comes after a cancellation is read as well
 		defer stop()
-		var d deadline
-		for {
-			if err := workflow.Await(always, func() bool { return r.sent() || d.moved(ctx, r) }); err != nil {
-				return
-			}
-			r.drain(ctx)
-			if d.moved(ctx, r) {
-				d.follow(ctx, r)
-			}
-		}
+		_ = r.attend(always, func() bool { return r.shift != mine })
 	})
+}
+
+// relieve does the listener's work until done, in the run's own coroutine: each that a workflow has takes some eight KiB for as
+// long as the workflow waits.
+func (r *agentRun) relieve(ctx workflow.Context, done func() bool) error {
+	if done() {
+		return nil
+	}
+	r.shift++
+	err := r.attend(ctx, done)
+	r.listen()
+	return err
+}
+
+// attend takes in signals and keeps deadlines until done.
+func (r *agentRun) attend(ctx workflow.Context, done func() bool) error {
+	for {
+		if err := workflow.Await(ctx, func() bool { return done() || r.sent() || r.deadline.moved(r) }); err != nil || done() {
+			return err
+		}
+		if err := r.aside(ctx, r.tend); err != nil {
+			return err
+		}
+	}
+}
+
+// tend takes in what was sent, and does what time has come for.
+func (r *agentRun) tend(ctx workflow.Context) error {
+	r.drain(r.life)
+	if r.deadline.moved(r) {
+		r.deadline.follow(ctx, r)
+	}
+	return nil
+}
+
+// aside does something in a coroutine that ends with it. A stack grows to the next power of two, and hardly ever gets smaller:
+// one that is to be kept while the run waits, for months, is left to wait.
+func (r *agentRun) aside(ctx workflow.Context, do func(ctx workflow.Context) error) (err error) {
+	if r.version < versionOneCoroutine {
+		return do(ctx)
+	}
+	done := false
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		defer func() { done = true }()
+		err = do(ctx)
+	})
+	free, cancel := workflow.NewDisconnectedContext(ctx) // what is cancelled ends by itself
+	defer cancel()
+	_ = workflow.Await(free, func() bool { return done })
+	return err
 }
 
 // sent reports whether a signal waits to be taken in.

@@ -95,7 +95,7 @@ func (p *pipeline) take(ctx workflow.Context) (activities.TakeStageResult, error
 func (p *pipeline) carryOutStage(ctx workflow.Context, step activities.TakeStageResult) (activities.EndStageResult, error) {
 	in := activities.EndStageInput{RunID: p.in.RunID, AgentDigest: p.st.AgentDigest, Step: p.st.Turn + 1}
 	if step.Gate != nil {
-		out, err := p.wait(ctx, p.open(ctx, *step.Gate))
+		out, err := p.wait(ctx, p.open(ctx, *step.Gate), true)
 		if err != nil || out == nil || p.st.Stop != nil {
 			return activities.EndStageResult{}, err
 		}

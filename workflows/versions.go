@@ -21,7 +21,10 @@ const (
 	// versionFewCoroutines has no coroutine wait for rules to change, and none for a turn's only call.
 	versionFewCoroutines = 2
 
-	latestVersion = versionFewCoroutines
+	// versionOneCoroutine has the run itself do what its listener does, while it waits at its only gate.
+	versionOneCoroutine = 3
+
+	latestVersion = versionOneCoroutine
 )
 
 // versioned finds out which version the run has. It comes before anything that depends on it.

@@ -136,7 +136,7 @@ type gate struct {
 func newGate(b *testing.B, setups ...apptest.Setup) *gate {
 	b.Helper()
 	g := &gate{}
-	model := &apptest.Model{Turn: func(_ int, req llm.Request) llm.Message {
+	model := &apptest.Model{Forgets: true, Turn: func(_ int, req llm.Request) llm.Message {
 		if last := req.Messages[len(req.Messages)-1]; last.Role == llm.RoleUser {
 			return apptest.Calls("effect", fmt.Sprintf(`{"tags":[%q]}`, last.Content))
 		}

@@ -259,7 +259,7 @@ var identity = regexp.MustCompile(`"identity": ?"[^"]*"`)
 
 // generation is the directory of histories of today's runs, named by the version of the whole that they have. Those of older runs
 // stay where they are.
-const generation = "2"
+const generation = "3"
 
 // keep writes a history where -record asks for it and none is kept yet.
 func keep(t *testing.T, name string, events []*history.HistoryEvent) {

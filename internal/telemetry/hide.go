@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -21,12 +22,16 @@ type Hider interface {
 const hiddenValue = "[redacted]"
 
 // HidingLog writes to a log what remains when secrets are taken out: of messages, names and values, errors and groups included.
-func HidingLog(to *slog.Logger, h Hider) *slog.Logger { return slog.New(hiding{to.Handler(), h}) }
+func HidingLog(to *slog.Logger, h Hider) *slog.Logger {
+	return slog.New(hiding{Handler: to.Handler(), hider: h})
+}
 
 // hiding takes secrets out of log lines.
 type hiding struct {
 	slog.Handler
 	hider Hider
+	// added is put into a line when there is one: every workflow that waits has a logger of its own, which would keep a buffer.
+	added []slog.Attr
 }
 
 // Handle writes one line.
@@ -36,17 +41,26 @@ func (l hiding) Handle(ctx context.Context, r slog.Record) error {
 		shown.AddAttrs(l.attr(a))
 		return true
 	})
-	return l.Handler.Handle(ctx, shown)
+	return l.grouped().Handle(ctx, shown)
 }
 
 // WithAttrs adds to every line.
 func (l hiding) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return hiding{l.Handler.WithAttrs(l.attrs(attrs)), l.hider}
+	l.added = append(slices.Clip(l.added), attrs...)
+	return l
+}
+
+// grouped is the handler with what was added so far.
+func (l hiding) grouped() slog.Handler {
+	if len(l.added) == 0 {
+		return l.Handler
+	}
+	return l.Handler.WithAttrs(l.attrs(l.added))
 }
 
 // WithGroup puts what follows into a group.
 func (l hiding) WithGroup(name string) slog.Handler {
-	return hiding{l.Handler.WithGroup(l.text(name)), l.hider}
+	return hiding{Handler: l.grouped().WithGroup(l.text(name)), hider: l.hider}
 }
 
 func (l hiding) text(s string) string {

@@ -144,8 +144,8 @@ func (t *Telemetry) Handler() http.Handler {
 
 // Client adds the Temporal SDK's own metrics, and traces where they are exported, to a client and its workers.
 func (t *Telemetry) Client(o client.Options) (client.Options, error) {
-	o.MetricsHandler = temporalotel.NewMetricsHandler(temporalotel.MetricsHandlerOptions{
-		Meter: t.meters.Meter("temporal"), OnError: t.failed, UseMonotonicCounters: true})
+	o.MetricsHandler = &tagged{MetricsHandler: temporalotel.NewMetricsHandler(temporalotel.MetricsHandlerOptions{
+		Meter: t.meters.Meter("temporal"), OnError: t.failed, UseMonotonicCounters: true})}
 	if t.traces == nil {
 		return o, nil
 	}

@@ -326,7 +326,8 @@ func (h *Holdpoint) Signal(workflowID string, arg any) {
 
 // Model plays a model: Turn gets the request and its number in the session, from 1.
 type Model struct {
-	Turn func(n int, req llm.Request) llm.Message
+	Turn    func(n int, req llm.Request) llm.Message
+	Forgets bool // requests are not kept: where memory is measured, they would weigh more than runs
 
 	mu       sync.Mutex
 	requests []llm.Request
@@ -338,7 +339,9 @@ func (m *Model) Generate(_ context.Context, req llm.Request) (llm.Reply, error) 
 		return llm.Reply{}, &llm.Error{Kind: llm.ErrBadRequest, Message: err.Error()}
 	}
 	m.mu.Lock()
-	m.requests = append(m.requests, req)
+	if !m.Forgets {
+		m.requests = append(m.requests, req)
+	}
 	m.mu.Unlock()
 	n := 1
 	for _, msg := range req.Messages {
