@@ -7,6 +7,7 @@ package redact
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -20,6 +21,9 @@ import (
 // Mark stands in the place of a secret.
 const Mark = interaction.Redacted
 
+// shortest is how long a text is at least that has a secret with its name: n=abc.
+const shortest = 5
+
 // MaxText bounds what is looked through of one text. The rest is left out.
 const MaxText = 256 << 10
 
@@ -27,6 +31,7 @@ const MaxText = 256 << 10
 type Rules struct {
 	names  []string // plain; a field's name ends with one
 	beside *regexp.Regexp
+	added  *regexp.Regexp // those that are not usual, as prose writes them; nil for none
 }
 
 // New returns rules that know the usual names, and more.
@@ -38,6 +43,9 @@ func New(names ...string) *Rules {
 		}
 	}
 	r.beside = named(r.names)
+	if added := r.names[len(usual):]; len(added) > 0 {
+		r.added = regexp.MustCompile(`(?i)(?:` + strings.Join(spelled(added, `[ _-]?`), "|") + `)`)
+	}
 	return r
 }
 
@@ -52,7 +60,7 @@ func (r *Rules) Field(name string) bool {
 
 // Text returns a text without its secrets, and whether something was hidden.
 func (r *Rules) Text(s string) (string, bool) {
-	if r == nil || s == "" {
+	if r == nil || len(s) < shortest {
 		return s, false
 	}
 	rest := ""
@@ -66,17 +74,27 @@ func (r *Rules) Text(s string) (string, bool) {
 	}
 	hidden := rest != ""
 	lower := strings.ToLower(s)
-	for _, f := range shapes {
-		if slices.ContainsFunc(f.hints, func(h string) bool { return strings.Contains(lower, h) }) {
+	q := seek(lower)
+	defer seekers.Put(q)
+	for n := range shapes {
+		f := &shapes[n]
+		if f.hinted(q, s) {
 			var found bool
-			s, found = replace(f.re, f.spare, s)
+			s, found = replace(f.re, f.only, s)
 			hidden = hidden || found
 		}
 	}
 	// Most texts have no such name: finding that out takes a hundredth of the search.
-	if joined := unspelled.Replace(lower); slices.ContainsFunc(r.names, func(n string) bool { return strings.Contains(joined, n) }) {
+	joined := unspelled.Replace(lower)
+	said := slices.ContainsFunc(r.names, func(n string) bool { return strings.Contains(joined, n) })
+	if said {
 		var found bool
-		s, found = replace(r.beside, schemes, s)
+		s, found = replace(r.beside, noScheme, s)
+		hidden = hidden || found
+	}
+	if said || r.added != nil || spoken(q) {
+		var found bool
+		s, found = r.besides(s)
 		hidden = hidden || found
 	}
 	return s + rest, hidden
@@ -85,9 +103,10 @@ func (r *Rules) Text(s string) (string, bool) {
 // unspelled drops what a name may be divided by.
 var unspelled = strings.NewReplacer("-", "", "_", "")
 
-// replace puts the mark in the place of what an expression finds: of its group, where one is there. What begins as spare says
-// stays; spare may be nil.
-func replace(re, spare *regexp.Regexp, s string) (string, bool) {
+func noScheme(found, _ string) bool { return !schemes.MatchString(found) }
+
+// replace puts the mark in the place of what an expression finds: of its group, where one is there. only may be nil.
+func replace(re *regexp.Regexp, only verdict, s string) (string, bool) {
 	var b strings.Builder
 	last, found := 0, false
 	for _, at := range re.FindAllStringSubmatchIndex(s, -1) {
@@ -96,7 +115,7 @@ func replace(re, spare *regexp.Regexp, s string) (string, bool) {
 			n -= 2
 		}
 		from, to := at[n], at[n+1]
-		if s[from:to] == Mark || spare != nil && spare.MatchString(s[at[0]:at[1]]) {
+		if s[from:to] == Mark || only != nil && !only(s[at[0]:at[1]], s[from:to]) {
 			continue
 		}
 		b.WriteString(s[last:from])
@@ -127,7 +146,7 @@ func (r *Rules) JSON(raw []byte) ([]byte, bool) {
 	if !w.hidden {
 		return raw, false
 	}
-	return w.out.Bytes(), true
+	return fill(w.out.Bytes(), w.holes, `"`+Mark+`"`), true
 }
 
 // walk copies JSON token by token: members that come twice are seen twice.
@@ -136,6 +155,28 @@ type walk struct {
 	in     *json.Decoder
 	out    bytes.Buffer
 	hidden bool
+	said   string // the last text that was read
+	holes  []hole
+}
+
+// hole is a part in whose place a mark comes.
+type hole struct{ from, to int }
+
+// fill puts a mark in the place of what is in holes. What is within another's is in that.
+func fill(text []byte, holes []hole, mark string) []byte {
+	if len(holes) == 0 {
+		return text
+	}
+	slices.SortFunc(holes, func(a, b hole) int { return cmp.Or(a.from-b.from, b.to-a.to) })
+	var out []byte
+	last := 0
+	for _, h := range holes {
+		if h.from >= last {
+			out = append(append(out, text[last:h.from]...), mark...)
+			last = h.to
+		}
+	}
+	return append(out, text[last:]...)
 }
 
 func (w *walk) value(secret bool) error {
@@ -169,22 +210,18 @@ func orNull(v any) any {
 
 func (w *walk) members(open json.Delim, secret bool) error {
 	w.out.WriteString(open.String())
+	var p pair
 	for first := true; w.in.More(); first = false {
 		if !first {
 			w.out.WriteByte(',')
 		}
-		under := secret
+		var err error
 		if open == '{' {
-			t, err := w.in.Token()
-			if err != nil {
-				return err
-			}
-			name, _ := t.(string)
-			w.text(name, false)
-			w.out.WriteByte(':')
-			under = under || w.rules.Field(name)
+			err = w.member(&p, secret)
+		} else {
+			err = w.value(secret)
 		}
-		if err := w.value(under); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -196,7 +233,52 @@ func (w *walk) members(open json.Delim, secret bool) error {
 	return nil
 }
 
+// pair is what is known of an object that may be a name and its value.
+type pair struct {
+	secret bool // the name is that of a secret
+	before hole // the value that came before its name
+}
+
+// member copies a member of an object.
+func (w *walk) member(p *pair, secret bool) error {
+	t, err := w.in.Token()
+	if err != nil {
+		return err
+	}
+	name, _ := t.(string)
+	w.text(name, false)
+	w.out.WriteByte(':')
+	own := plain(name)
+	isValue := slices.Contains(values, own)
+	from, was := w.out.Len(), w.hidden
+	if err := w.value(secret || w.rules.Field(name) || isValue && p.secret); err != nil {
+		return err
+	}
+	text := w.out.Bytes()[from] == '"'
+	switch at := (hole{from, w.out.Len()}); {
+	case isValue && !p.secret:
+		p.before = at
+	case text && slices.Contains(labels, own) && w.rules.Field(w.said):
+		p.secret = true
+		w.dig(p.before)
+		p.before = hole{}
+	case text && w.hidden == was && slices.Contains(weakNames, own) && mixed(w.said):
+		w.dig(at)
+	}
+	return nil
+}
+
+// dig has the mark put in the place of a value, unless there is nothing in it to hide.
+func (w *walk) dig(h hole) {
+	switch string(w.out.Bytes()[h.from:h.to]) {
+	case "", `""`, "true", "false", "null", `"` + Mark + `"`:
+		return
+	}
+	w.holes, w.hidden = append(w.holes, h), true
+}
+
 func (w *walk) text(s string, secret bool) {
+	w.said = s
 	shown, hidden := w.rules.Text(s)
 	if secret && s != "" {
 		shown, hidden = Mark, s != Mark

@@ -2,22 +2,35 @@ package redact
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// shape is what one kind of secret looks like. hints are what stands in every text that has one, in lower case: a text
-// without is not searched. Where the expression has groups, the one that is there is the secret.
+// shape is what one kind of secret looks like. hints are what stands in every text that has one: in lower case, or, where one
+// has capitals, just so. A text without is not searched. Where the expression has groups, the one that is there is the secret.
 type shape struct {
 	hints []string
+	near  func(q *sought) bool // in place of hints
 	re    *regexp.Regexp
-	spare *regexp.Regexp // what it finds that begins so is none; nil spares nothing
+	only  verdict // nil takes all that it finds
 }
+
+// verdict says whether a text that was found has a secret in it.
+type verdict func(found, secret string) bool
 
 // pages are tokens too, and nobody's secret: the name must end so.
 var pages = regexp.MustCompile(`(?i)^[a-z0-9_-]*page[_-]?token(?:\\?["']?\s*[:=]|\s)`)
 
 func of(expression string, hints ...string) shape {
 	return shape{hints: hints, re: regexp.MustCompile(expression)}
+}
+
+// nearer is the shape for texts in which something common goes on in one of a few ways.
+func (f shape) nearer(first string, then ...string) shape {
+	f.near = func(q *sought) bool {
+		return q.has(first) && slices.ContainsFunc(then, func(t string) bool { return q.has(first + t) })
+	}
+	return f
 }
 
 // token is a shape that nothing but a letter or digit before it makes something else: an underscore does not.
@@ -39,7 +52,7 @@ var shapes = []shape{
 	token(`(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}`, "akia", "asia", "abia", "acca"),
 	token(`gh[oprsu]_[A-Za-z0-9]{30,}`, "gho_", "ghp_", "ghr_", "ghs_", "ghu_"),
 	token(`github_pat_[A-Za-z0-9_]{22,}`, "github_pat_"),
-	token(`gl(?:pat|ptt|dt|rt|soat|cbt|ft|agent|oas)-[A-Za-z0-9_.-]{20,}`, "gl"),
+	token(`gl(?:pat|ptt|dt|rt|soat|cbt|ft|agent|oas)-[A-Za-z0-9_.-]{20,}`).nearer("gl", "pat-", "ptt-", "dt-", "rt-", "soat-", "cbt-", "ft-", "agent-", "oas-"),
 	token(`xox[a-z]-[A-Za-z0-9-]{10,}`, "xox"),
 	token(`xapp-[0-9]-[A-Za-z0-9-]{10,}`, "xapp-"),
 	of(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/_-]{20,})`, "hooks.slack.com"),
@@ -53,7 +66,7 @@ var shapes = []shape{
 	token(`pypi-[A-Za-z0-9_-]{16,}`, "pypi-"),
 	token(`hf_[A-Za-z0-9]{30,}`, "hf_"),
 	token(`SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`, "sg."),
-	token(`SK[0-9a-f]{32}`, "sk"),
+	token(`SK[0-9a-f]{32}`, "SK"),
 	token(`do[opr]_v1_[a-f0-9]{40,}`, "_v1_"),
 	token(`shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}`, "shp"),
 	token(`hv[bsr]\.[A-Za-z0-9_-]{20,}`, "hvb.", "hvs.", "hvr."),
@@ -68,7 +81,7 @@ var shapes = []shape{
 	token(`key-[a-f0-9]{32}`, "key-"),
 	token(`1//0[A-Za-z0-9_-]{30,}`, "1//0"),
 	of(`discord(?:app)?\.com/api/webhooks/([0-9]{15,25}/[A-Za-z0-9_-]{30,})`, "/api/webhooks/"),
-	of(`(?i)[?&](?:x-amz-signature|x-goog-signature|signature|sig)=([A-Za-z0-9%+/=_-]{16,})`, "sig"),
+	of(`(?i)[?&](?:x-amz-signature|x-goog-signature|signature|sig)=([A-Za-z0-9%+/=_-]{16,})`).nearer("sig", "=", "nature="),
 	of(`:_auth\s*=\s*["']?([A-Za-z0-9+/=]{8,})`, ":_auth"),
 	// Of a header, all that follows the name is secret: the scheme is one word, or one of several.
 	of(scheme+`[ \t]+([^\r\n"'\\$<]{4,})`, "authorization"),
@@ -79,7 +92,8 @@ var shapes = []shape{
 	of(`\bredis-cli\s(?:[^\n;|&]{0,300}?\s)?-a\s+["']?([^\s"'$]{3,})`, "redis-cli"),
 	of(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})`, "bearer", "basic"),
 	of(`(?i)\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@"'<>]{0,200}:([^\s/@"'<>]{1,500})@`, "://"),
-	{hints: []string{"token"}, spare: pages, re: regexp.MustCompile(`(?i)(?:[a-z0-9_-]{0,60}token\\?["']?\s{0,4}[:=]\s{0,4}|--?[a-z0-9_-]{0,60}token\s{1,4})\\?["']?([A-Za-z0-9._~+/=-]{8,})`)},
+	weak,
+	{hints: []string{"token"}, only: func(found, _ string) bool { return !pages.MatchString(found) }, re: regexp.MustCompile(`(?i)(?:[a-z0-9_-]{0,60}token\\?["']?\s{0,4}[:=]\s{0,4}|--?[a-z0-9_-]{0,60}token\s{1,4})\\?["']?([A-Za-z0-9._~+/=-]{8,})`)},
 	of(`(?:^|\s)(?:-u|--user|--proxy-user)[ =]*["']?[^\s:"']{1,200}:([^\s"']{1,500})`, "-u"),
 }
 
@@ -89,19 +103,27 @@ var usual = []string{"password", "passwd", "passphrase", "pwd", "secret", "apike
 	"authtoken", "sessiontoken", "bearertoken", "apitoken", "authorization", "cookie", "credentials", "connectionstring", "passcode", "dbpass", "userpass",
 	"smtppass", "signingkey", "encryptionkey", "masterkey", "accountkey", "authkey", "secretkeybase"}
 
-// named finds a value beside its name: password=…, "api_key": "…", --client-secret …. What is a reference to a variable, or
-// hidden already, is none.
-func named(names []string) *regexp.Regexp {
-	spelled := make([]string, len(names))
+// value is what may stand behind a name.
+const value = `(?:"((?:[^"\\\n$]|\\.)(?:[^"\\\n]|\\.){2,})(?:"|$)|'([^'\n]{3,})(?:'|$)|\\?["']?((?:[^\s"',;&$\\]|\\[^\s"'])(?:[^\s"',;&\\]|\\[^\s"']){2,}))`
+
+// spelled are expressions for names, with what may divide their letters.
+func spelled(names []string, between string) []string {
+	out := make([]string, len(names))
 	for n, name := range names {
 		letters := make([]string, 0, len(name))
 		for _, r := range name {
 			letters = append(letters, regexp.QuoteMeta(string(r)))
 		}
-		spelled[n] = strings.Join(letters, "[_-]?")
+		out[n] = strings.Join(letters, between)
 	}
-	const value = `(?:"((?:[^"\\\n$]|\\.)(?:[^"\\\n]|\\.){2,})(?:"|$)|'([^'\n]{3,})(?:'|$)|\\?["']?((?:[^\s"',;&$\\]|\\[^\s"'])(?:[^\s"',;&\\]|\\[^\s"']){2,}))`
-	return regexp.MustCompile(`(?i)(?:(?:` + strings.Join(spelled, "|") + `)(?:[0-9]{0,2}\\?["']?\s{0,4}(?::=|=>|:|=|%3D)\s{0,4}|>)|--?[a-z0-9_-]{0,60}(?:` + strings.Join(spelled, "|") + `)\s{1,4})` + value)
+	return out
+}
+
+// named finds a value beside its name: password=…, "api_key": "…", --client-secret …. What is a reference to a variable, or
+// hidden already, is none.
+func named(names []string) *regexp.Regexp {
+	any := strings.Join(spelled(names, `[_-]?`), "|")
+	return regexp.MustCompile(`(?i)(?:(?:` + any + `)(?:[0-9]{0,2}\\?["']?\s{0,4}(?::=|=>|:|=|%3D)\s{0,4}|>)|--?[a-z0-9_-]{0,60}(?:` + any + `)\s{1,4})` + value)
 }
 
 // plain is a name without what spellings differ in.

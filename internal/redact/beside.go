@@ -1,0 +1,147 @@
+package redact
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A secret may stand beside the name of one in other forms than name=value: as the value of a pair whose name is said beside it
+// ({"name": "password", "value": …}, an entry of a list of variables, a header of a recorded request), and after "is" in prose.
+// Both are read by hand around the few places where they may be: names are many, and an expression of them all is slow.
+
+// labels and values are the members of a pair, as plain writes them.
+var (
+	labels = []string{"name", "key", "header", "field", "param", "parameter", "variable", "env"}
+	values = []string{"value", "val", "values"}
+)
+
+var (
+	heldValue = regexp.MustCompile(`^(?i)val(?:ue)?\\?["']?\s{0,4}[:=]\s{0,4}` + value)
+	// turned is a value before its name.
+	turned = regexp.MustCompile(`^(?i)val(?:ue)?\\?["']?\s{0,4}[:=]\s{0,4}\\?["']([^"'\n\\$]{3,500})\\?["'](?:[\s,;]|\\[nrt]){1,60}\\?["']?` +
+		`(?:` + strings.Join(labels, "|") + `)\\?["']?\s{0,4}[:=]\s{0,4}\\?["']?([A-Za-z0-9_. -]{1,80})\\?["']`)
+	element = regexp.MustCompile(`^(?i)value>\s{0,4}([^<$\s][^<]{2,})`)
+)
+
+// besides finds what stands beside a name, in pairs and in prose.
+func (r *Rules) besides(s string) (string, bool) {
+	lower := folded(s)
+	holes := append(r.pairs(s, lower), r.said(s, lower)...)
+	if len(holes) == 0 {
+		return s, false
+	}
+	return string(fill([]byte(s), holes, Mark)), true
+}
+
+// folded is a text in lower case, byte for byte.
+func folded(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+// pairs finds the values whose names are of secrets.
+func (r *Rules) pairs(s, lower string) (holes []hole) {
+	for at := 0; ; {
+		i := strings.Index(lower[at:], "val")
+		if i < 0 {
+			return holes
+		}
+		i += at
+		h, found := r.pair(s, lower, i)
+		at = i + len("val")
+		if found && s[h.from:h.to] != Mark {
+			holes = append(holes, h)
+			at = max(at, h.to)
+		}
+	}
+}
+
+func (r *Rules) pair(s, lower string, i int) (h hole, found bool) {
+	if i > 0 && lower[i-1] == '<' {
+		if at := element.FindStringSubmatchIndex(s[i:]); at != nil && r.Field(elementBefore(lower[:i-1])) {
+			return hole{i + at[2], i + at[3]}, true
+		}
+		return h, false
+	}
+	if !assigned(lower[i:]) {
+		return h, false
+	}
+	if r.Field(nameBefore(lower[:i])) {
+		if at := heldValue.FindStringSubmatchIndex(s[i:]); at != nil {
+			for n := 2; n < len(at); n += 2 {
+				if at[n] >= 0 {
+					return hole{i + at[n], i + at[n+1]}, true
+				}
+			}
+		}
+		return h, false
+	}
+	if at := turned.FindStringSubmatchIndex(s[i:min(len(s), i+1000)]); at != nil && r.Field(s[i+at[4]:i+at[5]]) {
+		return hole{i + at[2], i + at[3]}, true
+	}
+	return h, false
+}
+
+const quotes = `"'\`
+
+// assigned reports whether what begins with a value's name goes on with its value.
+func assigned(lower string) bool {
+	rest := strings.TrimPrefix(strings.TrimPrefix(lower, "val"), "ue")
+	rest = strings.TrimLeft(rest[:min(len(rest), 8)], quotes+" \t")
+	return rest != "" && (rest[0] == ':' || rest[0] == '=')
+}
+
+// maxBefore bounds how far back a name may be.
+const maxBefore = 200
+
+// nameBefore is the name of the pair whose value comes next: name: NAME, and what stands between. "" for none.
+func nameBefore(lower string) string {
+	lower = lower[max(0, len(lower)-maxBefore):]
+	rest := strings.TrimRight(lower, quotes)
+	for between := true; between; {
+		shorter := strings.TrimRight(rest, " \t\r\n,;")
+		for _, escape := range []string{`\n`, `\r`, `\t`} {
+			shorter = strings.TrimSuffix(shorter, escape)
+		}
+		between = len(shorter) < len(rest)
+		rest = shorter
+	}
+	if strings.TrimRight(lower, quotes) == rest { // nothing is between
+		return ""
+	}
+	rest = strings.TrimRight(rest, quotes)
+	name := rest[strings.LastIndexFunc(rest, func(r rune) bool { return !nameRune(r) })+1:]
+	rest = strings.TrimRight(strings.TrimSuffix(rest, name), quotes+" \t")
+	if rest == "" || rest[len(rest)-1] != ':' && rest[len(rest)-1] != '=' {
+		return ""
+	}
+	rest = strings.TrimRight(rest[:len(rest)-1], quotes+" \t")
+	said := rest[strings.LastIndexFunc(rest, func(r rune) bool { return r < 'a' || r > 'z' })+1:]
+	if !slices.Contains(labels, said) {
+		return ""
+	}
+	return name
+}
+
+// nameRune reports whether a name has the character.
+func nameRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.'
+}
+
+// elementBefore is the text of the element <name> or <key> that ends here.
+func elementBefore(lower string) string {
+	lower = strings.TrimRight(lower[max(0, len(lower)-maxBefore):], " \t\r\n")
+	for _, label := range []string{"name", "key"} {
+		if rest, ok := strings.CutSuffix(lower, "</"+label+">"); ok {
+			_, name, _ := strings.Cut(rest[max(0, strings.LastIndex(rest, "<")):], "<"+label+">")
+			return name
+		}
+	}
+	return ""
+}
