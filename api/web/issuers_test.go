@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"strings"
 	"testing"
@@ -142,4 +143,51 @@ func TestASignInEndsInTheBrowserThatBeganIt(t *testing.T) {
 	if resp.StatusCode != http.StatusForbidden {
 		t.Errorf("another's state: %s", resp.Status)
 	}
+}
+
+func TestBearersAndPeopleShareAnIssuersKeys(t *testing.T) {
+	h, i := withIssuer(t)
+	bearer := func() {
+		t.Helper()
+		req, err := http.NewRequest(http.MethodGet, h.URL()+"/v1/interactions", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+i.Sign("k1", nil))
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("with a JWT: %s", resp.Status)
+		}
+	}
+	bearer()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		if r.URL.Path == "/authorize" { // the person says who they are
+			q := r.URL.Query()
+			q.Set("person", "bob")
+			r.URL.Path, r.URL.RawQuery = "/decided", q.Encode()
+		}
+		return nil
+	}}
+	resp, err := client.Get(h.URL() + "/sign-in/with/people")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || len(tokensOf(h, "bob")) != 1 {
+		t.Errorf("signed in: %s at %s", resp.Status, resp.Request.URL)
+	}
+	bearer()
+	i.Set(func() {
+		if i.Discovered != 1 || i.Fetched != 1 {
+			t.Errorf("the issuer was asked %d times what it is, and %d times for its keys", i.Discovered, i.Fetched)
+		}
+	})
 }

@@ -20,6 +20,7 @@ import (
 	"holdpoint/activities"
 	"holdpoint/api/web"
 	"holdpoint/internal/app/demo"
+	"holdpoint/internal/auth"
 	"holdpoint/internal/config"
 	"holdpoint/internal/devserver"
 	"holdpoint/internal/redact"
@@ -51,6 +52,7 @@ type App struct {
 	pages     *web.Server
 	worker    worker.Worker
 	token     string
+	issuers   map[string]*auth.OIDC // by their component's name
 	failed    chan error
 	closers   []func() error // run in reverse
 }
@@ -102,7 +104,7 @@ func newApp(o Options) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &App{o: o, schemas: &schemas{}, failed: make(chan error, 4), token: o.Token}, nil
+	return &App{o: o, schemas: &schemas{}, failed: make(chan error, 4), token: o.Token, issuers: map[string]*auth.OIDC{}}, nil
 }
 
 func (a *App) startDev(ctx context.Context) error {

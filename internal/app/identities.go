@@ -25,7 +25,7 @@ func (a *App) authenticator(ctx context.Context, dev bool) (authn api.Authentica
 		chain = append(chain, own)
 	}
 	for _, c := range a.defs.cfg.Auths {
-		more, err := configuredAuth(c)
+		more, err := a.configuredAuth(c)
 		if err != nil {
 			return nil, false, fmt.Errorf("%s: auth %s: %w", c.Pos, c.Name, err)
 		}
@@ -73,7 +73,7 @@ func (a *App) ownToken(dev bool) {
 }
 
 // configuredAuth is what one component lets in.
-func configuredAuth(c config.Auth) (auth.Chain, error) {
+func (a *App) configuredAuth(c config.Auth) (auth.Chain, error) {
 	var chain auth.Chain
 	var list []auth.Token
 	for _, t := range c.Tokens {
@@ -93,21 +93,29 @@ func configuredAuth(c config.Auth) (auth.Chain, error) {
 	if c.OIDC == nil {
 		return chain, nil
 	}
-	o, err := issuer(c)
+	o, err := a.issuer(c)
 	if err != nil {
 		return nil, err
 	}
 	return append(chain, o), nil
 }
 
-// issuer is the OpenID Connect issuer of a component.
-func issuer(c config.Auth) (*auth.OIDC, error) {
+// issuer is the OpenID Connect issuer of a component, one for bearers and for people who sign in: what it says of itself, and its
+// keys, are fetched once.
+func (a *App) issuer(c config.Auth) (*auth.OIDC, error) {
+	if known := a.issuers[c.Name]; known != nil {
+		return known, nil
+	}
 	cfg := auth.OIDCConfig{Issuer: c.OIDC.Issuer, Audience: c.OIDC.Audience, IDClaim: c.OIDC.IDClaim, GroupsClaim: c.OIDC.GroupsClaim,
 		DefaultRoles: c.OIDC.DefaultRoles, ClockSkew: c.OIDC.ClockSkew}
 	for _, g := range c.OIDC.Roles {
 		cfg.Roles = append(cfg.Roles, auth.GroupRoles(g))
 	}
-	return auth.NewOIDC(cfg)
+	o, err := auth.NewOIDC(cfg)
+	if err == nil {
+		a.issuers[c.Name] = o
+	}
+	return o, err
 }
 
 // signIns are the issuers at which people sign in with their browser.
@@ -118,7 +126,7 @@ func (a *App) signIns() ([]web.SignIn, error) {
 			continue
 		}
 		in := c.OIDC.SignIn
-		o, err := issuer(c)
+		o, err := a.issuer(c)
 		if err != nil {
 			return nil, err
 		}

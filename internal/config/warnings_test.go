@@ -42,7 +42,7 @@ func TestWhatCanHaveNoEffectIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	const policy = "type: policy\nname: p\nrules:\n"
 	for text, want := range map[string]string{
-		"type: model\nname: m\nprovider: openai\nmodel: x\nbase_url: http://127.0.0.1:9\n":                                         `c.yaml:1: there is no agent here, so no run can be started`,
+		"type: model\nname: m\nprovider: openai\nmodel: x\nbase_url: http://127.0.0.1:9\n":           `c.yaml:1: there is no agent here, so no run can be started`,
 		policy + "  - {match: bash, decision: ask}\n":                                                `c.yaml:1: there is no agent here, so no run can be started`,
 		agentText + policy + "  - {match: \"http_fetch(ftp://h/**)\", decision: allow}\n":            `rules[0].match: a URL rule starts with https:// or http://`,
 		agentText + policy + "  - {match: \"http_fetch(FETCH https://h/**)\", decision: allow}\n":    `rules[0].match: http_fetch has no method "FETCH", so no call has it: use GET, HEAD, POST`,

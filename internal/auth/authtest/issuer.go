@@ -29,8 +29,8 @@ type Issuer struct {
 	Now func() time.Time
 	// Down has it answer nothing but 502.
 	Down bool
-	// Fetched counts how often its keys were asked for.
-	Fetched int
+	// Discovered counts how often it was asked what it is, and Fetched how often for its keys.
+	Discovered, Fetched int
 	// ClientID and ClientSecret are the one application's that it knows; without a secret, PKCE alone proves who asks.
 	ClientID, ClientSecret string
 	// Callback is the address to which it sends people back, and to no other.
@@ -136,6 +136,7 @@ func answer(w http.ResponseWriter, status int, v any) {
 }
 
 func (i *Issuer) discovery(w http.ResponseWriter, _ *http.Request) {
+	i.Discovered++
 	answer(w, http.StatusOK, map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys", "authorization_endpoint": i.URL + "/authorize",
 		"token_endpoint": i.URL + "/token", "id_token_signing_alg_values_supported": []string{"RS256", "HS256", "none"}})
 }
