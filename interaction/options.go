@@ -81,6 +81,22 @@ func StandardOptions(kind Kind, t Type) []Option {
 	}
 }
 
+// usual are the options of most questions, which share them: thousands may wait. They are never changed.
+var usual = slices.Clip(StandardOptions(KindPermission, TypeToolApproval))
+
+// kept returns the usual options in place of options that are the same, and a copy of others.
+func kept(options []Option) []Option {
+	if slices.EqualFunc(options, usual, Option.same) {
+		return usual
+	}
+	return slices.Clone(options)
+}
+
+func (o Option) same(p Option) bool {
+	return o.ID == p.ID && o.Label == p.Label && o.Description == p.Description && o.Action == p.Action && o.Default == p.Default &&
+		o.Dangerous == p.Dangerous && o.RequiresInput == p.RequiresInput && o.InputPrompt == p.InputPrompt && len(o.Metadata)+len(p.Metadata) == 0
+}
+
 func replyOption(label, description string) Option {
 	return Option{ID: "answer", Label: label, Description: description, Action: ActionAnswer, RequiresInput: true}
 }

@@ -39,7 +39,7 @@ func nameParts(parts []Request) []Request {
 
 // nameChoices gives a select's choices the action that choosing them is.
 func nameChoices(t Type, options []Option) []Option {
-	options = slices.Clone(options)
+	options = kept(options)
 	for n := range options {
 		if t == TypeSelect && options[n].Action == "" {
 			options[n].Action = ActionAnswer
