@@ -70,7 +70,8 @@ type call struct {
 	released *interaction.Outcome
 	// ran: the tool has run, and what is left to do needs it no more.
 	ran   bool
-	alone bool // the run's own coroutine carries it, and nothing else
+	alone bool                 // the run's own coroutine carries it, and nothing else
+	child *activities.ChildRun // whose turn it is to carry it on
 }
 
 // carry goes back and forth between gate and tool until the call has its result.
@@ -85,7 +86,11 @@ func (c *call) carry(ctx workflow.Context) error {
 				return nil // the run stops; FinishRun closes the call
 			}
 		}
-		if err := c.run.aside(ctx, func(ctx workflow.Context) error { return c.goOn(ctx, out) }); err != nil || c.gate == nil {
+		err := c.run.aside(ctx, func(ctx workflow.Context) error { return c.goOn(ctx, out) })
+		if err == nil && c.child != nil {
+			err = c.handOn(ctx) // not aside: it may take months
+		}
+		if err != nil || c.gate == nil {
 			return err
 		}
 	}
@@ -104,6 +109,27 @@ func (c *call) goOn(ctx workflow.Context, out *interaction.Outcome) error {
 		}
 	}
 	return c.perform(ctx)
+}
+
+// handOn has another agent carry the call out.
+func (c *call) handOn(ctx workflow.Context) error {
+	child := *c.child
+	c.child = nil
+	next, err := c.agent(ctx, child)
+	return c.done(ctx, next, err)
+}
+
+// done opens the next gate, if there is one.
+func (c *call) done(ctx workflow.Context, next *interaction.Request, err error) error {
+	switch {
+	case err != nil && c.run.st.Stop != nil:
+		return nil
+	case err != nil:
+		return err
+	case next != nil:
+		c.gate = c.run.open(ctx, *next)
+	}
+	return nil
 }
 
 // perform runs the tool, and opens the next gate if there is one.
@@ -125,18 +151,10 @@ func (c *call) perform(ctx workflow.Context) error {
 		}
 	}
 	if err == nil && res.Child != nil {
-		res.Interaction, err = c.agent(ctx, *res.Child)
+		c.child = res.Child
+		return nil
 	}
-	if err != nil {
-		if c.run.st.Stop != nil {
-			return nil
-		}
-		return err
-	}
-	if res.Interaction != nil {
-		c.gate = c.run.open(ctx, *res.Interaction)
-	}
-	return nil
+	return c.done(ctx, res.Interaction, err)
 }
 
 // runs reports whether an outcome lets the tool run, and keeps it for the tool.
