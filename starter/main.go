@@ -90,14 +90,14 @@ func input(o options) (workflows.RunInput, error) {
 		return workflows.RunInput{}, fmt.Errorf("-input must have 1 to %d bytes", interaction.MaxMessageBytes)
 	}
 	if o.session == "" {
-		o.session = uuid.NewString()
+		o.session = uuid.Must(uuid.NewV7()).String()
 	}
 	if o.user == "" {
 		if u, err := user.Current(); err == nil {
 			o.user = u.Username
 		}
 	}
-	in := workflows.RunInput{RunID: interaction.RunID(uuid.NewString()), SessionID: interaction.SessionID(o.session), Agent: o.agent,
+	in := workflows.RunInput{RunID: interaction.RunID(uuid.Must(uuid.NewV7()).String()), SessionID: interaction.SessionID(o.session), Agent: o.agent,
 		UserID: interaction.PrincipalID(o.user), Requester: interaction.PrincipalID(o.user), Input: o.input}
 	if !sessionID.MatchString(o.session) {
 		return in, fmt.Errorf("-session must be 1 to 128 of A-Z a-z 0-9 . _ -")

@@ -14,6 +14,7 @@ import (
 	"holdpoint/interaction"
 	"holdpoint/internal/app"
 	"holdpoint/internal/app/apptest"
+	"holdpoint/internal/store/compress/compresstest"
 	"holdpoint/llm"
 	"holdpoint/tool"
 )
@@ -102,7 +103,7 @@ func column(h *apptest.Holdpoint, db *sql.DB, query string) (out []string) {
 		}
 		var line []string
 		for _, c := range cells {
-			line = append(line, c.String)
+			line = append(line, compresstest.Expand(h.T, c.String))
 		}
 		out = append(out, strings.Join(line, " "))
 	}

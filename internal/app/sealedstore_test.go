@@ -15,6 +15,7 @@ import (
 	"holdpoint/internal/app"
 	"holdpoint/internal/app/apptest"
 	"holdpoint/internal/seal"
+	"holdpoint/internal/store/compress/compresstest"
 	"holdpoint/internal/store/pgtest"
 )
 
@@ -50,7 +51,7 @@ func sealedDatabases(t *testing.T) map[string]sealedDatabase {
 				b, _ := os.ReadFile(f)
 				all = append(all, b...)
 			}
-			return string(all)
+			return compresstest.Expand(h.T, string(all))
 		}},
 		"postgres": {"store_type: postgres\ndsn: \"" + dsn + "\"", func(h *apptest.Holdpoint) string {
 			db, err := sql.Open("pgx", dsn)

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"holdpoint/interaction"
+	"holdpoint/internal/store/compress"
 	"holdpoint/tool"
 )
 
@@ -20,8 +20,8 @@ const rawPrefix = "base64:"
 // encodeRaw returns text that decodeRaw turns back into exactly b, whatever b is. PostgreSQL takes neither NUL nor
 // text that is not UTF-8, so such bytes are written in base64.
 func encodeRaw(b []byte) string {
-	if utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 && !bytes.HasPrefix(b, []byte(rawPrefix)) && !bytes.HasPrefix(b, []byte(sealedPrefix)) {
-		return string(b)
+	if text := string(b); storable(text) && !strings.HasPrefix(text, rawPrefix) && !strings.HasPrefix(text, sealedPrefix) && !strings.HasPrefix(text, compress.Prefix) {
+		return text
 	}
 	return rawPrefix + base64.StdEncoding.EncodeToString(b)
 }

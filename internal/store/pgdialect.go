@@ -21,7 +21,7 @@ import (
 var postgresDialect = &dialect{
 	goose: goose.DialectPostgres,
 	migrations: []*goose.Migration{postgresOnly, postgresRules, postgresNames, postgresSecrets, postgresTokens, postgresOutbox, closedNames(`COLLATE "C"`, ""),
-		sealingTable(`COLLATE "C"`)},
+		sealingTable(`COLLATE "C"`), postgresEventKeys},
 	migrateLock: "SELECT pg_advisory_lock(7235419803314)", // any number, the same in every process
 	forUpdate:   " FOR UPDATE",
 	forShare:    " FOR SHARE",
@@ -56,7 +56,10 @@ var postgresTokensSQL string
 //go:embed migrations/postgres/00016_outbox.sql
 var postgresOutboxSQL string
 
-// Versions 2, 6, 8, 10, 14 and 16 of the schema, which no other dialect has.
+//go:embed migrations/postgres/00020_event_keys.sql
+var postgresEventKeysSQL string
+
+// Versions 2, 6, 8, 10, 14 and 16 of the schema, which no other dialect has, and its own version 20.
 var (
 	postgresOnly  = goose.NewGoMigration(2, &goose.GoFunc{RunTx: execAll(postgresOnlySQL)}, nil)
 	postgresRules = goose.NewGoMigration(6, &goose.GoFunc{RunTx: execAll(postgresRulesSQL)}, nil)
@@ -66,6 +69,8 @@ var (
 
 	postgresTokens = goose.NewGoMigration(14, &goose.GoFunc{RunTx: execAll(postgresTokensSQL)}, nil)
 	postgresOutbox = goose.NewGoMigration(16, &goose.GoFunc{RunTx: execAll(postgresOutboxSQL)}, nil)
+
+	postgresEventKeys = goose.NewGoMigration(20, &goose.GoFunc{RunTx: execAll(postgresEventKeysSQL)}, nil)
 )
 
 // sqlState returns the code of an error that the server reported, "" for any other.

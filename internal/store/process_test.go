@@ -16,6 +16,7 @@ import (
 	"holdpoint/event"
 	"holdpoint/interaction"
 	"holdpoint/internal/store"
+	"holdpoint/internal/store/compress/compresstest"
 	"holdpoint/internal/store/pgtest"
 )
 
@@ -215,7 +216,7 @@ func texts(t testing.TB, db *sql.DB, query string) (out [][]string) {
 		no(t, rows.Scan(into...))
 		line := make([]string, len(cells))
 		for n, c := range cells {
-			line[n] = c.String
+			line[n] = compresstest.Expand(t, c.String)
 		}
 		out = append(out, line)
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/pressly/goose/v3"
+
+	"holdpoint/internal/store/compress"
 )
 
 // Keys seal what is written and open what is read. Values are bound to a place, and open nowhere else.
@@ -105,7 +107,7 @@ var (
 var namedColumns = []namedColumn{memoryName, resultName, ruleName}
 
 const (
-	// sealedPrefix begins a sealed value, and its key's id and a colon follow. No JSON begins so, and encodeRaw lets nothing.
+	// sealedPrefix begins a sealed value, and its key's id and a colon follow. No JSON begins so, and encodeRaw lets nothing, as with compressed ones.
 	sealedPrefix = "sealed:"
 	namedPrefix  = "keyed:"
 )
@@ -120,12 +122,13 @@ type vault struct {
 // seals reports whether what is written is sealed.
 func (v *vault) seals() bool { return v != nil && v.mode != SealNothing }
 
-// put is the form in which a value is written.
+// put is the form in which a value is written: compressed where that is shorter, and sealed.
 func (v *vault) put(c cell, text string) string {
 	if !v.seals() {
-		return text
+		return compress.Text(text)
 	}
-	id, sealed := v.keys.Seal([]byte(text), c.place())
+	// The length of a sealed value tells how well the text could be compressed, where it told the text's length before.
+	id, sealed := v.keys.Seal(compress.Bytes(text), c.place())
 	return sealedPrefix + id + ":" + base64.RawStdEncoding.EncodeToString(sealed)
 }
 
@@ -136,7 +139,8 @@ func (v *vault) open(c cell, text string) (string, error) {
 		if v != nil && v.mode == SealRequired {
 			return "", fmt.Errorf("%w: %s: it was written beside Holdpoint, or before encryption was on: `holdpoint keys reseal` seals what is from before, with encryption: on", ErrClear, c)
 		}
-		return text, nil
+		text, err := compress.FromText(text)
+		return text, tampered(c, err)
 	}
 	id, coded, _ := strings.Cut(coded, ":")
 	if v == nil || v.keys == nil || !v.keys.Has(id) {
@@ -146,10 +150,21 @@ func (v *vault) open(c cell, text string) (string, error) {
 	if err == nil {
 		b, err = v.keys.Open(id, b, c.place())
 	}
-	if err != nil {
-		return "", fmt.Errorf("%w: %s: %w", ErrTampered, c, err)
+	if err == nil {
+		text, err = compress.FromBytes(b)
 	}
-	return string(b), nil
+	if err != nil {
+		return "", tampered(c, err)
+	}
+	return text, nil
+}
+
+// tampered is the error of a value that put did not write.
+func tampered(c cell, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: %w", ErrTampered, c, err)
 }
 
 // KeyError is the error of a value whose key is not there. It wraps ErrNoKey.

@@ -4,13 +4,22 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	_ "embed"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/pressly/goose/v3"
 )
+
+//go:embed migrations/sqlite/00020_event_keys.sql
+var sqliteEventKeysSQL string
+
+// sqliteEventKeys is version 20 of the schema, which PostgreSQL comes to by a way of its own.
+var sqliteEventKeys = goose.NewGoMigration(20, &goose.GoFunc{RunTx: execAll(sqliteEventKeysSQL)}, nil)
 
 // openSQLite opens the writer and the readers.
 func (s *Store) openSQLite(ctx context.Context) (err error) {

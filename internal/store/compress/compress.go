@@ -1,0 +1,108 @@
+// Package compress makes texts shorter that the store keeps in great numbers. Most are JSON of a few shapes: the names of
+// fields, the sentences of a question's options and the ids that a run's records share are four fifths of what a parked run
+// stores. They are too short to be compressed each by itself, so there is a dictionary with an example of most shapes, to which
+// zstd (RFC 8878) refers.
+//
+// Text and FromText are for a column of text, Bytes and FromBytes for what is sealed.
+package compress
+
+import (
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// dictionary1 never changes: what was compressed with it is lost without it. One that fits better has another number, and a
+// prefix and a mark of its own.
+//
+//go:embed dictionary/1.txt
+var dictionary1 []byte
+
+const (
+	// Prefix begins a compressed text: a frame of zstd with the first dictionary, in base64.
+	Prefix = "zstd1:"
+	// mark begins compressed bytes. No text that is given to Bytes begins so.
+	mark = '\x00'
+
+	dictionaryID = 1
+	// shortest is the length below which nothing is gained.
+	shortest = 64
+
+	// MaxLength bounds what is decompressed, in bytes: a small frame can stand for a text that fills the memory.
+	MaxLength = 16 << 20
+)
+
+var (
+	encoder = working(zstd.NewWriter(nil, zstd.WithEncoderDictRaw(dictionaryID, dictionary1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true)))
+	decoder = working(zstd.NewReader(nil, zstd.WithDecoderDictRaw(dictionaryID, dictionary1), zstd.WithDecoderMaxMemory(MaxLength),
+		zstd.WithDecoderLowmem(true), zstd.WithDecoderConcurrency(0)))
+)
+
+// working is for what fails only when its options are wrong.
+func working[T any](v T, err error) T {
+	if err != nil {
+		panic("compress: " + err.Error())
+	}
+	return v
+}
+
+func frame(text string) []byte { return encoder.EncodeAll([]byte(text), make([]byte, 0, len(text)/2)) }
+
+// Text returns a text that FromText turns back: the compressed one in base64, or the text itself where that is shorter. The
+// text must not begin with Prefix.
+func Text(text string) string {
+	if len(text) < shortest {
+		return text
+	}
+	f := frame(text)
+	if len(Prefix)+base64.RawStdEncoding.EncodedLen(len(f)) >= len(text) {
+		return text
+	}
+	return Prefix + base64.RawStdEncoding.EncodeToString(f)
+}
+
+// FromText returns what Text was given. An error has no text.
+func FromText(stored string) (string, error) {
+	coded, compressed := strings.CutPrefix(stored, Prefix)
+	if !compressed {
+		return stored, nil
+	}
+	f, err := base64.RawStdEncoding.DecodeString(coded)
+	if err != nil {
+		return "", fmt.Errorf("it is no compressed text: %w", err)
+	}
+	return decompress(f)
+}
+
+// Bytes returns bytes that FromBytes turns back: compressed, or the text's own where those are fewer. The text must not begin
+// with NUL.
+func Bytes(text string) []byte {
+	if len(text) < shortest {
+		return []byte(text)
+	}
+	f := frame(text)
+	if 1+len(f) >= len(text) {
+		return []byte(text)
+	}
+	return append([]byte{mark}, f...)
+}
+
+// FromBytes returns what Bytes was given. An error has no text.
+func FromBytes(b []byte) (string, error) {
+	if len(b) == 0 || b[0] != mark {
+		return string(b), nil
+	}
+	return decompress(b[1:])
+}
+
+func decompress(frame []byte) (string, error) {
+	text, err := decoder.DecodeAll(frame, nil)
+	if err != nil {
+		return "", fmt.Errorf("it can't be decompressed: %w", err)
+	}
+	return string(text), nil
+}

@@ -1,0 +1,108 @@
+package compress_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"holdpoint/internal/store/compress"
+)
+
+const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+func FuzzATextComesBack(f *testing.F) {
+	f.Add("")
+	f.Add(`{"run_id":"r1","session_id":"s1","status":"pending","options":[{"id":"approve","label":"Approve"}]}`)
+	f.Add(strings.Repeat("a", 3000))
+	f.Add("zstd" + strings.Repeat("A", 100))
+	f.Add("b\x00\xff" + strings.Repeat("b", 100))
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.HasPrefix(text, compress.Prefix) || strings.HasPrefix(text, "\x00") {
+			return
+		}
+		stored := compress.Text(text)
+		if got, err := compress.FromText(stored); err != nil || got != text {
+			t.Fatalf("text: got %q, %v; want %q", got, err, text)
+		}
+		if stored != text && strings.Trim(stored, base64Alphabet+":") != "" {
+			t.Fatalf("%q is no text that every database takes", stored)
+		}
+		if got, err := compress.FromBytes(compress.Bytes(text)); err != nil || got != text {
+			t.Fatalf("bytes: got %q, %v; want %q", got, err, text)
+		}
+		if len(stored) > len(text) || len(compress.Bytes(text)) > len(text) {
+			t.Fatalf("%q became longer", text)
+		}
+	})
+}
+
+func FuzzAnyFrameIsATextOrAnError(f *testing.F) {
+	f.Add([]byte("x"))
+	f.Add(compress.Bytes(strings.Repeat("a", 100))[1:])
+	f.Add(slices.Concat(compress.Bytes(strings.Repeat("a", 100))[1:], compress.Bytes(strings.Repeat("b", 100))[1:]))
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		text, err := compress.FromText(compress.Prefix + base64.RawStdEncoding.EncodeToString(frame))
+		sealed, sealedErr := compress.FromBytes(append([]byte{0}, frame...))
+		if text != sealed || (err == nil) != (sealedErr == nil) || err != nil && text != "" || len(text) > compress.MaxLength {
+			t.Fatalf("%q, %v; %q, %v", text, err, sealed, sealedErr)
+		}
+	})
+}
+
+func TestWhatWasCompressedOnceIsReadForEver(t *testing.T) {
+	t.Parallel()
+	const stored = "zstd1:KLUv/SEBwp0CAEQCcnMxczEiOnNoaXBhd2FpdGluZzExLTI5VDA0OjAwOjAwWiJ9DwA348F5WRj2SliGG7QyBG4IpN4GEVEbtB4Hc3gZv4zAP1vYMyZiAON2xgsC"
+	const want = `{"run_id":"r1","session_id":"s1","workflow_id":"session-s1","agent":"coder","user_id":"alice","requester":"alice","input":"ship it","status":"awaiting_human","started_at":"2026-11-29T04:00:00Z"}`
+	got, err := compress.FromText(stored)
+	if err != nil || got != want {
+		t.Errorf("got %q, %v: the dictionary has changed, or zstd: databases that were written before can't be read", got, err)
+	}
+}
+
+func TestTheFieldsOfARecordAreNotStoredAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	const record = `{"id":"0193a7f0-5b0e-7c3a-9f57-2f0a5f1f6a11-1-1-1","run_id":"0193a7f0-5b0e-7c3a-9f57-2f0a5f1f6a11","type":"tool_approval","kind":"permission","options":[{"id":"approve","label":"Approve","description":"Run it exactly as shown.","action":"approve"},{"id":"modify_args","label":"Edit and approve","description":"Run it with your arguments.","action":"modify_args","requires_input":true},{"id":"reject","label":"Reject","description":"Do not run it; the agent goes on.","action":"reject"}],"status":"pending"}`
+	if n := len(compress.Text(record)); n > len(record)/2 {
+		t.Errorf("text: %d bytes for %d", n, len(record))
+	}
+	if n := len(compress.Bytes(record)); n > len(record)/3 {
+		t.Errorf("bytes: %d bytes for %d", n, len(record))
+	}
+}
+
+func TestASmallValueDoesNotBecomeAHugeOne(t *testing.T) {
+	t.Parallel()
+	w, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, bomb := range map[string][]byte{
+		"one frame":   w.EncodeAll(make([]byte, compress.MaxLength+1), nil),
+		"many frames": bytes.Repeat(w.EncodeAll(make([]byte, 1<<20), nil), compress.MaxLength>>20+1),
+	} {
+		text, err := compress.FromText(compress.Prefix + base64.RawStdEncoding.EncodeToString(bomb))
+		if err == nil {
+			t.Errorf("%s of %d bytes became %d", name, len(bomb), len(text))
+		}
+	}
+}
+
+func BenchmarkText(b *testing.B) {
+	const record = `{"interaction_id":"0193a7f0-5b0e-7c3a-9f57-2f0a5f1f6a11-1-1-1","tool_call_id":"0193a7f0-5b0e-7c3a-9f57-2f0a5f1f6a11-1-1","status":"answered","action":"approve","responses":[{"id":"0193a7f0-5b0e-7c3a-9f57-2f0a5f1f6a12","request_id":"0193a7f0-5b0e-7c3a-9f57-2f0a5f1f6a11-1-1-1","action":"approve","reviewer":{"id":"alice"},"responded_at":"2026-11-29T04:00:00Z"}]}`
+	stored := compress.Text(record)
+	b.Run("compress", func(b *testing.B) {
+		for b.Loop() {
+			compress.Text(record)
+		}
+	})
+	b.Run("decompress", func(b *testing.B) {
+		for b.Loop() {
+			_, _ = compress.FromText(stored)
+		}
+	})
+	b.ReportMetric(float64(len(stored))/float64(len(record)), "ratio")
+}
