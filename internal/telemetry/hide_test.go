@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -16,7 +18,10 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"holdpoint/interaction"
 	"holdpoint/internal/redact"
+	"holdpoint/llm"
+	"holdpoint/tool"
 )
 
 const planted = "ghp_aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3aB3"
@@ -61,5 +66,45 @@ func TestNoSpanHasASecret(t *testing.T) {
 	text := fmt.Sprintf("%+v", spans)
 	if len(spans) != 1 || strings.Contains(text, planted) || strings.Contains(text, "hunter22") || len(spans[0].Attributes) != 4 || len(spans[0].Events) != 1 {
 		t.Errorf("exported: %s", text)
+	}
+}
+
+func TestNoLabelOfAMetricHasASecret(t *testing.T) {
+	t.Parallel()
+	tel, err := New(context.Background(), Options{Part: "dev", Hider: redact.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := tel.Metrics()
+	m.Unknown(planted)
+	_, ran := m.Running(context.Background(), "mcp__files__"+planted)
+	ran(tool.StatusSuccess)
+	_, called := m.Calling(context.Background(), "m "+planted)
+	called(llm.Usage{Input: 1}, errors.New(planted))
+	m.Answered(interaction.Request{Risk: "high", Title: planted}, interaction.Outcome{Status: interaction.StatusAnswered, Reason: planted}, 1)
+	served := httptest.NewServer(tel.HTTP(http.NotFoundHandler()))
+	t.Cleanup(served.Close)
+	r, err := http.NewRequest(planted, served.URL+"/"+planted+"?token="+planted, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = planted + ".example.com"
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	seen := httptest.NewRecorder()
+	tel.Handler().ServeHTTP(seen, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	text := seen.Body.String()
+	for _, want := range []string{`holdpoint_tool_outcome_unknown_total{`, `tool="mcp__files__[redacted]"`, `model="m [redacted]"`, `http_server_request_duration_seconds_count{`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %s in\n%s", want, text)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, planted) || strings.Contains(line, "server_address") {
+			t.Errorf("a metric is labelled %s", line)
+		}
 	}
 }

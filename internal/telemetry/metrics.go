@@ -19,6 +19,7 @@ import (
 // Metrics are Holdpoint's own instruments. It is the activities' Observer.
 type Metrics struct {
 	tracer  trace.Tracer
+	hider   Hider // nil hides nothing
 	meter   metric.Meter
 	decided metric.Int64Counter
 	gates   metric.Int64Counter
@@ -29,8 +30,8 @@ type Metrics struct {
 	tokens  metric.Int64Counter
 }
 
-func newMetrics(meter metric.Meter, tracer trace.Tracer) (*Metrics, error) {
-	m := &Metrics{tracer: tracer, meter: meter}
+func newMetrics(meter metric.Meter, tracer trace.Tracer, hider Hider) (*Metrics, error) {
+	m := &Metrics{tracer: tracer, meter: meter, hider: hider}
 	var errs []error
 	count := func(c *metric.Int64Counter, name, what string) {
 		var err error
@@ -52,6 +53,14 @@ func newMetrics(meter metric.Meter, tracer trace.Tracer) (*Metrics, error) {
 	return m, errors.Join(errs...)
 }
 
+// named is a label with the name of what is configured, or of what a server of tools says that it has.
+func (m *Metrics) named(label, name string) attribute.KeyValue {
+	if m.hider != nil {
+		name, _ = m.hider.Text(name)
+	}
+	return attribute.String(label, name)
+}
+
 // Decided counts a decision.
 func (m *Metrics) Decided(effect permission.Effect, remembered bool) {
 	m.decided.Add(context.Background(), 1, metric.WithAttributes(attribute.String("effect", effect.String()), attribute.Bool("remembered", remembered)))
@@ -66,7 +75,7 @@ func (m *Metrics) Answered(q interaction.Request, out interaction.Outcome, open 
 
 // Unknown counts an execution of which nobody knows how it ended.
 func (m *Metrics) Unknown(name string) {
-	m.unknown.Add(context.Background(), 1, metric.WithAttributes(attribute.String("tool", name)))
+	m.unknown.Add(context.Background(), 1, metric.WithAttributes(m.named("tool", name)))
 }
 
 // Running measures one execution of a tool.
@@ -78,7 +87,7 @@ func (m *Metrics) Running(ctx context.Context, name string) (context.Context, fu
 		if s == "" {
 			ended = "asked"
 		}
-		m.tools.Record(context.Background(), time.Since(began).Seconds(), metric.WithAttributes(attribute.String("tool", name), attribute.String("status", ended)))
+		m.tools.Record(context.Background(), time.Since(began).Seconds(), metric.WithAttributes(m.named("tool", name), attribute.String("status", ended)))
 		span.SetAttributes(attribute.String("status", ended))
 		span.End()
 	}
@@ -87,7 +96,7 @@ func (m *Metrics) Running(ctx context.Context, name string) (context.Context, fu
 // Calling measures one call of a model.
 func (m *Metrics) Calling(ctx context.Context, name string) (context.Context, func(llm.Usage, error)) {
 	began := time.Now()
-	model := attribute.String("model", name)
+	model := m.named("model", name)
 	ctx, span := m.tracer.Start(ctx, "model "+name, trace.WithAttributes(model), trace.WithSpanKind(trace.SpanKindClient))
 	return ctx, func(used llm.Usage, err error) {
 		status := attribute.String("status", modelStatus(err))

@@ -76,13 +76,13 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	if err := t.trace(ctx, o, res); err != nil {
 		return nil, err
 	}
-	if t.metrics, err = newMetrics(t.meters.Meter(scope), t.tracer); err != nil {
+	if t.metrics, err = newMetrics(t.meters.Meter(scope), t.tracer, o.Hider); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	return t, nil
 }
 
-// views give histograms of what people and tools take buckets from milliseconds to a month.
+// views give histograms of what people and tools take buckets from milliseconds to a month, and requests the labels that are few.
 func views() []sdkmetric.View {
 	seconds := func(bounds ...float64) sdkmetric.Stream {
 		return sdkmetric.Stream{Aggregation: sdkmetric.AggregationExplicitBucketHistogram{Boundaries: bounds}}
@@ -90,6 +90,9 @@ func views() []sdkmetric.View {
 	return []sdkmetric.View{
 		sdkmetric.NewView(sdkmetric.Instrument{Name: "holdpoint.gate.open"}, seconds(1, 10, 60, 300, 1800, 3600, 4*3600, 24*3600, 7*24*3600, 30*24*3600)),
 		sdkmetric.NewView(sdkmetric.Instrument{Name: "holdpoint.*.duration"}, seconds(.005, .025, .1, .5, 1, 5, 30, 120, 600, 3600)),
+		// What a sender makes up, such as the Host, is no label: it may be a secret, and each value of it would stay in memory.
+		sdkmetric.NewView(sdkmetric.Instrument{Name: "http.server.*"}, sdkmetric.Stream{AttributeFilter: attribute.NewAllowKeysFilter(
+			"http.request.method", "http.response.status_code", "url.scheme", "network.protocol.name", "network.protocol.version")}),
 	}
 }
 
@@ -161,7 +164,8 @@ func (t *Telemetry) Client(o client.Options) (client.Options, error) {
 
 // HTTP traces and measures requests to h.
 func (t *Telemetry) HTTP(h http.Handler) http.Handler {
-	options := []otelhttp.Option{otelhttp.WithMeterProvider(t.meters), otelhttp.WithPropagators(propagation.TraceContext{}),
+	// With a name for the server, what a request calls it is in no exemplar either.
+	options := []otelhttp.Option{otelhttp.WithServerName(scope), otelhttp.WithMeterProvider(t.meters), otelhttp.WithPropagators(propagation.TraceContext{}),
 		otelhttp.WithFilter(func(r *http.Request) bool { return r.URL.Path != "/healthz" && r.URL.Path != "/readyz" }),
 		otelhttp.WithTracerProvider(noop.NewTracerProvider())}
 	if t.traces != nil {
