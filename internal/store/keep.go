@@ -16,16 +16,7 @@ func (s *Store) OpenRuns(ctx context.Context, pageToken string) ([]agent.Run, st
 	}
 	var w where
 	w.add("status IN (?, ?, ?)", column(agent.RunRunning), column(agent.RunAwaitingHuman), column(agent.RunPaused))
-	if p.started {
-		w.add("(started_at, id) < (?, ?)", p.at.Number, p.at.ID)
-	}
-	rows, err := all(ctx, s.read(), itemOf[agent.Run](s.read(), runBody),
-		`SELECT started_at, id, body FROM runs`+w.clause()+` ORDER BY started_at DESC, id DESC LIMIT ?`, append(w.args, p.size+1)...)
-	if err != nil {
-		return nil, "", in(err, "list open runs")
-	}
-	runs, next := cut(p, rows)
-	return runs, next, nil
+	return s.pageOfRuns(ctx, p, w)
 }
 
 // NewerRun reports whether a person started a run of the same session after r.

@@ -152,6 +152,11 @@ func (s *Store) Runs(ctx context.Context, f RunFilter) ([]agent.Run, string, err
 		n := utf8.RuneCountInString(prefix)
 		w.add("(substr(id, 1, ?) = ? OR substr(session_id, 1, ?) = ?)", n, prefix, n, prefix)
 	}
+	return s.pageOfRuns(ctx, p, w)
+}
+
+// pageOfRuns lists the runs of one page.
+func (s *Store) pageOfRuns(ctx context.Context, p page, w where) ([]agent.Run, string, error) {
 	if p.started {
 		w.add("(started_at, id) < (?, ?)", p.at.Number, p.at.ID)
 	}
