@@ -1,10 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,20 +145,27 @@ func joinPath(prefix, field string) string {
 }
 
 // fromHuma gives the errors that huma makes itself (decoding, schema) the same shape as ours.
-func fromHuma(_ huma.Context, _ string, v any) (any, error) {
-	m, ok := v.(*huma.ErrorModel)
-	if !ok {
-		return v, nil
+func fromHuma(registry huma.Registry) huma.Transformer {
+	return func(ctx huma.Context, _ string, v any) (any, error) {
+		m, ok := v.(*huma.ErrorModel)
+		if !ok {
+			return v, nil
+		}
+		p := problem(m.Status, humaCode(m.Status), "%s", m.Detail)
+		var body *huma.Schema
+		if op := ctx.Operation(); op != nil && op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
+			body = op.RequestBody.Content["application/json"].Schema
+		}
+		for _, d := range m.Errors {
+			p.Errors = append(p.Errors, told(registry, body, d))
+		}
+		// A field that is misspelt tells more than that the right one is missing.
+		slices.SortStableFunc(p.Errors, func(a, b FieldError) int { return cmp.Compare(missing(a), missing(b)) })
+		if len(p.Errors) > 0 {
+			p.Detail = p.Errors[0].Location + ": " + p.Errors[0].Message
+		}
+		return p, nil
 	}
-	p := problem(m.Status, humaCode(m.Status), "%s", m.Detail)
-	for _, d := range m.Errors {
-		location, message := within(d.Location, d.Message)
-		p.at(missingAt(location, message), message)
-	}
-	if len(p.Errors) > 0 {
-		p.Detail = p.Errors[0].Location + ": " + p.Errors[0].Message
-	}
-	return p, nil
 }
 
 // fieldFirst is how an *interaction.Error names a field in its text, which is all that huma keeps of it.

@@ -88,7 +88,7 @@ func humaConfig(version string) huma.Config {
 	strict := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
 	c.Formats = map[string]huma.Format{"application/json": strict, "json": strict}
 	c.RejectUnknownQueryParameters = true // a misspelt filter must not select everything
-	c.Transformers = append(c.Transformers, fromHuma)
+	c.Transformers = append(c.Transformers, fromHuma(c.Components.Schemas))
 	return c
 }
 
