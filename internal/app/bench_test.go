@@ -288,6 +288,9 @@ func BenchmarkParkedRuns(b *testing.B) {
 	for _, cache := range []int{0, 100} {
 		b.Run(fmt.Sprintf("cache=%d", cache), func(b *testing.B) {
 			g := newGate(b, func(o *app.Options) { o.StickyCache = cache })
+			for n := range *parkedRuns / 10 { // with them comes what is there once for all
+				g.follow(b, fmt.Sprintf("before %d", n), func(interaction.ID) bool { return false })
+			}
 			for b.Loop() {
 				memory, stored := keptMemory(), g.storeBytes(b)
 				var ids []interaction.ID

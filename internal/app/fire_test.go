@@ -38,12 +38,14 @@ type fire struct {
 func TestExactlyOnceUnderFire(t *testing.T) {
 	f := &fire{chaos: newChaos(t, fireScript, []string{`{match: effect, decision: ask, timeout: 24h}`}, "1-1")}
 	f.calm = true
-	before := []weight{f.workers[0].weigh(f.cluster), f.workers[1].weigh(f.cluster), f.bridges[0].weigh(f.cluster), f.bridges[1].weigh(f.cluster)}
 	began := time.Now()
-	f.park(t, *fireRuns)
+	first := *fireRuns / 10 // with them comes what is there once for all
+	f.park(t, 0, first)
+	before := []weight{f.workers[0].weigh(f.cluster), f.workers[1].weigh(f.cluster), f.bridges[0].weigh(f.cluster), f.bridges[1].weigh(f.cluster)}
+	f.park(t, first, *fireRuns)
 	t.Logf("%d runs parked in %s", *fireRuns, time.Since(began).Round(time.Second))
-	if *fireRuns >= 200 { // of few, what is there once for all would count
-		f.weighParked(t, before)
+	if *fireRuns >= 200 {
+		f.weighParked(t, before, first)
 	}
 
 	began = time.Now()
@@ -72,31 +74,31 @@ func TestExactlyOnceUnderFire(t *testing.T) {
 	f.tally(t)
 }
 
-// park starts runs and waits until each has asked.
-func (f *fire) park(t *testing.T, n int) {
+// park starts runs, and waits until as many as there are then have asked.
+func (f *fire) park(t *testing.T, from, to int) {
 	t.Helper()
-	until := time.Now().Add(time.Minute + 2*time.Duration(n)*time.Second)
-	atOnce(n, 20, func(int) { f.begin(until) })
+	until := time.Now().Add(time.Minute + 2*time.Duration(to)*time.Second)
+	atOnce(to-from, 20, func(int) { f.begin(until) })
 	db := f.open(t)
-	for all := int64(0); all < int64(n); <-time.After(chaosPace) {
+	for all := int64(0); all < int64(to); <-time.After(chaosPace) {
 		waiting, err := db.Waiting(context.Background(), nil)
 		all = 0
 		for _, w := range waiting {
 			all += w.Count
 		}
 		if time.Now().After(until) {
-			t.Fatalf("%d runs of %d ask (%v)", all, n, err)
+			t.Fatalf("%d runs of %d ask (%v)", all, to, err)
 		}
 	}
 }
 
 // weighParked tells what a parked run costs in memory, beside the bare workflow of the benchmarks, and in the store.
-func (f *fire) weighParked(t *testing.T, before []weight) {
+func (f *fire) weighParked(t *testing.T, before []weight, first int) {
 	t.Helper()
 	perRun := func(was, is int64, n int) float64 { return float64(is-was) / float64(n) / 1024 }
 	var workers, bridges float64
 	for n, m := range []*member{f.workers[0], f.workers[1], f.bridges[0], f.bridges[1]} {
-		grown := perRun(before[n].Memory, m.weigh(f.cluster).Memory, *fireRuns)
+		grown := perRun(before[n].Memory, m.weigh(f.cluster).Memory, *fireRuns-first)
 		if n < 2 {
 			workers += grown
 		} else {
@@ -104,9 +106,10 @@ func (f *fire) weighParked(t *testing.T, before []weight) {
 		}
 	}
 	bare := f.start(bareAlone, 0)
-	empty := bare.weigh(f.cluster)
-	f.parkBare(t.Context(), *fireRuns)
-	alone := perRun(empty.Memory, bare.weigh(f.cluster).Memory, *fireRuns)
+	f.parkBare(t.Context(), 0, first)
+	few := bare.weigh(f.cluster)
+	f.parkBare(t.Context(), first, *fireRuns)
+	alone := perRun(few.Memory, bare.weigh(f.cluster).Memory, *fireRuns-first)
 	bare.kill(f.cluster)
 	f.endBare(t.Context(), *fireRuns)
 	t.Logf("memory of a parked run: %.1f KiB in the workers, %.1f KiB in the bridges, %.1f KiB in the worker of the bare workflow: %.2f times", workers, bridges, alone, workers/alone)

@@ -76,13 +76,13 @@ func (v victim) runBare() error {
 func bareQueue(queue string) string { return queue + "-bare" }
 
 // parkBare starts bare workflows and waits until each waits for its answer.
-func (c *cluster) parkBare(ctx context.Context, n int) {
+func (c *cluster) parkBare(ctx context.Context, from, to int) {
 	c.t.Helper()
 	cl, err := client.Dial(client.Options{HostPort: c.temporal})
 	c.must(err)
 	defer cl.Close()
-	atOnce(n, 20, func(i int) {
-		id := fmt.Sprintf("bare-%s-%d", c.o.TaskQueue, i)
+	atOnce(to-from, 20, func(i int) {
+		id := fmt.Sprintf("bare-%s-%d", c.o.TaskQueue, from+i)
 		_, err := cl.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: bareQueue(c.o.TaskQueue)}, "Bare", id)
 		c.must(err)
 		c.patience.Eventually("a bare workflow to wait", func() bool {
