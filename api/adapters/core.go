@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -205,7 +206,12 @@ func read(r *http.Request, v any) error {
 
 func decode(data []byte, v any) error {
 	if err := interaction.Strict(data, v); err != nil {
-		return refusal(http.StatusUnprocessableEntity, api.CodeInvalid, "the body %s", err)
+		p := refusal(http.StatusUnprocessableEntity, api.CodeInvalid, "the body %s", err)
+		if e, ok := errors.AsType[*interaction.Error](err); ok && e.Field != "" {
+			p.Detail = e.Error()
+			p.Errors = []api.FieldError{{Location: "body." + e.Field, Message: e.Message}}
+		}
+		return p
 	}
 	return nil
 }
