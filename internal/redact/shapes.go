@@ -122,8 +122,8 @@ func spelled(names []string, between string) []string {
 // named finds a value beside its name: password=…, "api_key": "…", --client-secret …. What is a reference to a variable, or
 // hidden already, is none.
 func named(names []string) *regexp.Regexp {
-	any := strings.Join(spelled(names, `[_-]?`), "|")
-	return regexp.MustCompile(`(?i)(?:(?:` + any + `)(?:[0-9]{0,2}\\?["']?\s{0,4}(?::=|=>|:|=|%3D)\s{0,4}|>)|--?[a-z0-9_-]{0,60}(?:` + any + `)\s{1,4})` + value)
+	either := strings.Join(spelled(names, `[_-]?`), "|")
+	return regexp.MustCompile(`(?i)(?:(?:` + either + `)(?:[0-9]{0,2}\\?["']?\s{0,4}(?::=|=>|:|=|%3D)\s{0,4}|>)|--?[a-z0-9_-]{0,60}(?:` + either + `)\s{1,4})` + value)
 }
 
 // plain is a name without what spellings differ in.
