@@ -221,6 +221,9 @@ func (d *drive) follow(now time.Time) {
 			d.seen["asked whether to run again"]++
 		}
 		d.questions = append(d.questions, q)
+		if len(d.early) > 0 { // one of them may end the run, and with it what had not ended before
+			d.passInOrder(q.opened)
+		}
 		early := d.early
 		d.early = nil
 		for _, r := range early {
@@ -232,6 +235,11 @@ func (d *drive) follow(now time.Time) {
 		}
 	}
 	d.w.mu.Unlock()
+	d.passInOrder(now)
+}
+
+// passInOrder lets time pass from one deadline to the next.
+func (d *drive) passInOrder(now time.Time) {
 	var due []time.Time
 	for _, q := range d.questions {
 		if q.open() && q.Timeout > 0 {
