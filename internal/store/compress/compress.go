@@ -28,8 +28,8 @@ const (
 	mark = '\x00'
 
 	dictionaryID = 1
-	// shortest is the length below which nothing is gained.
-	shortest = 64
+	// shortest is the length below which too little is gained for the time it takes.
+	shortest = 128
 
 	// MaxLength bounds what is decompressed, in bytes: a small frame can stand for a text that fills the memory.
 	MaxLength = 16 << 20
