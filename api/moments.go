@@ -95,6 +95,22 @@ func (s *Server) followed(ctx context.Context, r interaction.Response) {
 	}
 }
 
+// followsWithin is how long a decision may take to be carried out before the record is made to say that it was accepted. Mostly
+// the tool's own claim says more within milliseconds; a write just before it is one that the tool would wait for.
+const followsWithin = 40 * time.Millisecond
+
+// carriedOut waits until the record shows a question closed, and reports whether it does in time.
+func (s *Server) carriedOut(ctx context.Context, id interaction.ID, by time.Time) bool {
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), by)
+	defer cancel()
+	for pause(ctx, 8*time.Millisecond) {
+		if row, found, err := s.cfg.Store.Interaction(ctx, id); err != nil || !found || row.Status.Final() {
+			return err == nil && found
+		}
+	}
+	return false
+}
+
 // checkPerson refuses ids of people that look like another's: whom somebody else may act for is not known here.
 func checkPerson(field, id string) error {
 	if strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }) || interaction.Visible(id) != id {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"holdpoint/interaction"
 	"holdpoint/workflows"
@@ -100,8 +101,8 @@ func alone(r interaction.Response, e interaction.Error) *interaction.Error {
 	return &e
 }
 
-// result turns the workflow's word on one response into ours.
-func (s *Server) result(ctx context.Context, a *answer, w workflows.ResponseResult) AnsweredItem {
+// result turns the workflow's word on one response into ours. The record has until followsBy to follow a decision by itself.
+func (s *Server) result(ctx context.Context, a *answer, w workflows.ResponseResult, followsBy time.Time) AnsweredItem {
 	if w.Kept { // the run does not know yet that it asks; the record was faster
 		return a.stored()
 	}
@@ -112,6 +113,9 @@ func (s *Server) result(ctx context.Context, a *answer, w workflows.ResponseResu
 	it.Applied, it.Status, it.Approvals, it.Quorum = true, string(w.Status), w.Approvals, w.Quorum
 	if _, goesOn := a.response.Action.Changes(); goesOn { // the run itself has the record follow
 		s.followed(ctx, a.response)
+		return it
+	}
+	if w.Status.Final() && s.carriedOut(ctx, a.response.RequestID, followsBy) {
 		return it
 	}
 	if err := s.cfg.Store.MarkSubmitted(context.WithoutCancel(ctx), a.response.RequestID, a.response, s.now()); err != nil {

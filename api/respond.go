@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -278,13 +279,13 @@ func (s *Server) forward(ctx context.Context, updateID string, answers []*answer
 	if err != nil {
 		return s.refuseAll(ctx, answers, err), err
 	}
-	items := make([]AnsweredItem, len(answers))
+	items, followsBy := make([]AnsweredItem, len(answers)), time.Now().Add(followsWithin)
 	for n, a := range answers {
 		switch {
 		case stored:
 			items[n] = a.stored()
 		default:
-			items[n] = s.result(ctx, a, result.Items[n])
+			items[n] = s.result(ctx, a, result.Items[n], followsBy)
 		}
 	}
 	return items, nil
