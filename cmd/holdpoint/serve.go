@@ -37,7 +37,10 @@ func (s *serving) flags(c *cli, cmd *cobra.Command, bridge bool) {
 	}
 }
 
-func (s *serving) keeping(cmd *cobra.Command) {
+// working are the flags of the commands that have a worker.
+func (s *serving) working(cmd *cobra.Command) {
+	countVar(cmd, &s.o.StickyCache, "cache", "size of Temporal's sticky workflow cache: how many workflows stay in memory; one that does\n"+
+		"not is replayed from its history when something happens (default that of Temporal's SDK, 10000)")
 	spanVar(cmd, &s.o.KeepEvery, "keep-every", 10*time.Minute, "how often the store is compared with Temporal, 0 for never (see holdpoint doctor)")
 }
 
@@ -64,7 +67,7 @@ func devCommand(c *cli) *cobra.Command {
 		},
 	}
 	s.flags(c, cmd, true)
-	s.keeping(cmd)
+	s.working(cmd)
 	cmd.Flags().BoolVar(&s.o.NoDemo, "no-demo", false, "without the demo agent and its run")
 	return cmd
 }
@@ -87,7 +90,7 @@ func workerCommand(c *cli) *cobra.Command {
 		},
 	}
 	s.flags(c, cmd, false)
-	s.keeping(cmd)
+	s.working(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&s.o.ToolsOnly, "tools-only", false, "run the tools of --task-queue, and nothing else")
 	f.StringVar(&s.o.Deployment.Name, "deployment-name", "", "Worker Deployment that this worker is of")

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/sdk/client"
 
 	"holdpoint/activities"
@@ -74,10 +76,20 @@ func (a *App) unserved(ctx context.Context) (out []activities.Finding, err error
 		if err != nil {
 			return out, fmt.Errorf("describe task queue %s: %w", q, err)
 		}
-		if len(d.GetPollers()) == 0 {
+		if !polled(d.GetPollers(), time.Now()) {
 			out = append(out, activities.Finding{Kind: activities.FindingNoWorker, What: fmt.Sprintf("no worker polls the task queue %q", q),
 				Advice: "Nothing is lost. Start one: answers and timers wait in Temporal."})
 		}
 	}
 	return out, nil
+}
+
+// pollsWithin is how recently a worker that runs has polled: a poll that finds nothing ends after a minute.
+const pollsWithin = 2 * time.Minute
+
+// polled reports whether one of the pollers is still there. Temporal lists a worker that was killed for five minutes more.
+func polled(pollers []*taskqueue.PollerInfo, now time.Time) bool {
+	return slices.ContainsFunc(pollers, func(p *taskqueue.PollerInfo) bool {
+		return p.GetLastAccessTime() == nil || now.Sub(p.GetLastAccessTime().AsTime()) < pollsWithin
+	})
 }

@@ -57,6 +57,9 @@ type Options struct {
 	// KeepEvery is how often the store is compared with Temporal; 0 is never. One schedule does it for all workers of a task
 	// queue, as the last of them to start says.
 	KeepEvery time.Duration
+	// StickyCache bounds how many workflows all workers of this process keep in memory between their tasks. 0 is the default
+	// of Temporal's SDK.
+	StickyCache int
 	// Version is shown by the bridge. Defaults to "dev".
 	Version string
 
@@ -78,8 +81,6 @@ type Options struct {
 	UpdateTimeout time.Duration
 	// NoWorker leaves Dev without a worker.
 	NoWorker bool
-	// StickyCache bounds how many parked runs a worker keeps in memory. 0 is Temporal's default.
-	StickyCache int
 	// NoticePause is the time before the second attempt to deliver a notice. 0 is the activities' own default.
 	NoticePause time.Duration
 	// KeepGrace is how long the store and Temporal may disagree. 0 is the activities' own default.

@@ -20,6 +20,8 @@ func (o Options) checkToolsOnly() error {
 		return fmt.Errorf("the task queue %q is that of the agents: a worker for tools alone serves one of its own, which tools name as task_queue", o.TaskQueue)
 	case o.Deployment != Deployment{}:
 		return errors.New("a worker for tools alone runs no workflows, and is of no deployment: leave --deployment-name and --build-id out")
+	case o.StickyCache > 0:
+		return errors.New("a worker for tools alone runs no workflows, and keeps none in memory: leave --cache out")
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ const maxBroken = 100
 // what was said, and so do not change.
 func (s *Store) Reseal(ctx context.Context, tell func(Resealed)) (out Resealed, err error) {
 	if !s.vault.seals() {
-		return out, errors.New("store: nothing is sealed here: turn encryption on first")
+		return out, errors.New("store: nothing is sealed here: write encryption: on at the session store, and restart workers and bridges, first (docs/security.md)")
 	}
 	out.Key = s.vault.keys.Active()
 	for {
