@@ -13,6 +13,8 @@ func TestAStatedZeroIsNotTakenForAnUnsaidOne(t *testing.T) {
 		`{"request_id":"i","action":"approve","grant":{"scope":"user","max_uses":0}}`:                                        "grant.max_uses",
 		`{"request_id":"i","action":"approve","grant":{"scope":"user","max_uses":-0}}`:                                       "grant.max_uses",
 		`{"request_id":"i","action":"approve","grant":{"scope":"user","expires_at":"0001-01-01T00:00:00Z"}}`:                 "grant.expires_at",
+		`{"request_id":"i","action":"approve","grant":{"scope":"user","expires_at":"0001-01-01T02:00:00+02:00"}}`:            "grant.expires_at",
+		`{"request_id":"i","action":"delegate","to":["eve"],"until":"0000-12-31T19:00:00-05:00"}`:                            "until",
 		`{"request_id":"i","action":"delegate","to":["eve"],"until":"0001-01-01T00:00:00Z"}`:                                 "until",
 		`{"responses":[{"request_id":"i","action":"approve"},{"request_id":"j","grant":{"scope":"user","max_uses":0}}]}`:     "responses[1].grant.max_uses",
 		`{"request_id":"i","responses":[{"request_id":"j","action":"approve","grant":{"scope":"user", "max_uses" :  0 } }]}`: "responses[0].grant.max_uses",

@@ -163,13 +163,21 @@ func (w *walker) stated(path string, f field, start int64) error {
 	if v = v.Elem(); v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
-	if !v.IsZero() {
+	if !zero(v) {
 		return nil
 	}
 	if v.Kind() == reflect.String {
 		return refuse(CodeInvalid, path, "is empty: write one, or leave it out for %s", f.unsaid)
 	}
 	return refuse(CodeInvalid, path, "is %s: write one above that, or leave it out for %s", bytes.Trim(raw, `"`), f.unsaid)
+}
+
+// zero reports whether a value means what an absent one does: the zero of times has many spellings, one for each offset.
+func zero(v reflect.Value) bool {
+	if z, ok := v.Interface().(interface{ IsZero() bool }); ok {
+		return z.IsZero()
+	}
+	return v.IsZero()
 }
 
 func (w *walker) object(path string, t reflect.Type) error {

@@ -113,6 +113,9 @@ func (s said) Set(text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("it is empty: write one, or leave the flag out")
 	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil && t.IsZero() {
+		return errors.New("it is the time that programs write for none: write one to come, or leave the flag out")
+	}
 	*s.text = text
 	return nil
 }

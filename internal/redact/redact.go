@@ -235,8 +235,8 @@ func (w *walk) members(open json.Delim, secret bool) error {
 
 // pair is what is known of an object that may be a name and its value.
 type pair struct {
-	secret bool // the name is that of a secret
-	before hole // the value that came before its name
+	secret bool   // the name is that of a secret
+	before []hole // the values that came before their name, which may be given more than once
 }
 
 // member copies a member of an object.
@@ -257,11 +257,13 @@ func (w *walk) member(p *pair, secret bool) error {
 	text := w.out.Bytes()[from] == '"'
 	switch at := (hole{from, w.out.Len()}); {
 	case isValue && !p.secret:
-		p.before = at
+		p.before = append(p.before, at)
 	case text && slices.Contains(labels, own) && w.rules.Field(w.said):
 		p.secret = true
-		w.dig(p.before)
-		p.before = hole{}
+		for _, h := range p.before {
+			w.dig(h)
+		}
+		p.before = nil
 	case text && w.hidden == was && slices.Contains(weakNames, own) && mixed(w.said):
 		w.dig(at)
 	}

@@ -108,12 +108,13 @@ func TestFieldsOfSecretsAreHiddenAtAnyDepth(t *testing.T) {
 		`{"value":"x","name":"password","n":1}`:  `{"value":"[redacted]","name":"password","n":1}`,
 		`[{"key":"Authorization","enabled":true,"value":"Bearer x"},{"key":"Accept","value":"y"}]`: `[{"key":"Authorization","enabled":true,"value":"[redacted]"},{"key":"Accept","value":"y"}]`,
 		`{"value":{"value":["x"],"name":"token"},"name":"DB_PASSWORD"}`:                            `{"value":"[redacted]","name":"DB_PASSWORD"}`,
-		`{"Name":"pin","Value":1234}`:                                           `{"Name":"pin","Value":"[redacted]"}`,
-		`{"a":{"val":"x","header":"Cookie"},"b":{"value":"x","name":"secret"}}`: `{"a":{"val":"[redacted]","header":"Cookie"},"b":{"value":"[redacted]","name":"secret"}}`,
-		`{"pass":"hunter22"}`:                                                   `{"pass":"[redacted]"}`,
-		`{"auth":"zX81abcd","n":[1]}`:                                           `{"auth":"[redacted]","n":[1]}`,
-		`{"password":"x"`:                                                       `"[redacted]"`,
-		`{} {"password":"x"}`:                                                   `"[redacted]"`,
+		`{"value":"x","val":"y","value":"z","name":"secret"}`:                                      `{"value":"[redacted]","val":"[redacted]","value":"[redacted]","name":"secret"}`,
+		`{"Name":"pin","Value":1234}`:                                                              `{"Name":"pin","Value":"[redacted]"}`,
+		`{"a":{"val":"x","header":"Cookie"},"b":{"value":"x","name":"secret"}}`:                    `{"a":{"val":"[redacted]","header":"Cookie"},"b":{"value":"[redacted]","name":"secret"}}`,
+		`{"pass":"hunter22"}`:         `{"pass":"[redacted]"}`,
+		`{"auth":"zX81abcd","n":[1]}`: `{"auth":"[redacted]","n":[1]}`,
+		`{"password":"x"`:             `"[redacted]"`,
+		`{} {"password":"x"}`:         `"[redacted]"`,
 	} {
 		if got, hidden := r.JSON([]byte(raw)); !hidden || string(got) != want {
 			t.Errorf("%s is shown as %s, want %s", raw, got, want)
