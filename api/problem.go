@@ -156,7 +156,7 @@ func fromHuma(registry huma.Registry) huma.Transformer {
 		if op := ctx.Operation(); op != nil && op.RequestBody != nil && op.RequestBody.Content["application/json"] != nil {
 			body = op.RequestBody.Content["application/json"].Schema
 		}
-		for _, d := range m.Errors {
+		for _, d := range m.Errors[:min(len(m.Errors), maxErrors)] {
 			p.Errors = append(p.Errors, told(registry, body, d))
 		}
 		// A field that is misspelt tells more than that the right one is missing.
@@ -167,6 +167,9 @@ func fromHuma(registry huma.Registry) huma.Transformer {
 		return p, nil
 	}
 }
+
+// maxErrors bounds how many offending parts a problem names: a body may have a hundred thousand.
+const maxErrors = 50
 
 // fieldFirst is how an *interaction.Error names a field in its text, which is all that huma keeps of it.
 var fieldFirst = regexp.MustCompile(`^([a-z_][a-z0-9_]*(?:\[[0-9]+\]|\.[a-z_][a-z0-9_]*)*): `)

@@ -15,6 +15,23 @@ import (
 // told says what is wrong with a part of a request as interaction.Strict does: which field, what was found, and what may stand
 // there. The schema's own words name neither the fields there are nor what came instead.
 func told(registry huma.Registry, body *huma.Schema, d *huma.ErrorDetail) FieldError {
+	e := tell(registry, body, d)
+	e.Location = shortPath(e.Location)
+	return e
+}
+
+// maxPath bounds a location, which has names of the sender's making.
+const maxPath = 200
+
+// shortPath is a location as it can be shown.
+func shortPath(location string) string {
+	if len(location) > maxPath {
+		location = strings.ToValidUTF8(location[:maxPath], "") + "…"
+	}
+	return interaction.Visible(location)
+}
+
+func tell(registry huma.Registry, body *huma.Schema, d *huma.ErrorDetail) FieldError {
 	location, message := within(d.Location, d.Message)
 	if at := missingAt(location, message); at != location {
 		return FieldError{Location: at, Message: "is missing" + fieldsText(fieldsAt(registry, body, location))}

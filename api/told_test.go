@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -47,6 +48,28 @@ func TestWhatIsWrongWithABodySaysWhatMayStandThere(t *testing.T) {
 			if !strings.Contains(detail, want) {
 				t.Errorf("%s %s: %q does not say %q", tt.path, tt.body, detail, want)
 			}
+		}
+	}
+}
+
+// What a body is made of decides neither how long the answer is, nor what a terminal makes of it.
+func TestWhatIsWrongWithABodyIsToldInBounds(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(c *api.Config) { c.Approvals = policies{} })
+	var many strings.Builder
+	for n := range 20_000 {
+		fmt.Fprintf(&many, `,"%x":1`, n)
+	}
+	for _, tt := range []struct{ path, body, says string }{
+		{"/v1/approvals", `{"title":"go on?"` + many.String() + `}`, "is no field here"},
+		{"/v1/approvals", `{"title":"go on?","escalate":[` + strings.Repeat(`{"x":1},`, 20_000) + `{}]}`, "must be array length <= 10"},
+		{"/v1/runs", `{"agent":"fixer","input":"go","` + strings.Repeat("k", 100_000) + `":1}`, "is no field here"},
+		{"/v1/runs", `{"agent":"fixer","input":"go","` + "\u202e\u009b" + `":1}`, "is no field here"},
+	} {
+		a := b.do("uma", "POST", tt.path, tt.body)
+		wantProblem(t, a, 422, "invalid")
+		if !strings.Contains(a.raw, tt.says) || len(a.raw) > 32<<10 || strings.ContainsAny(a.raw, "\u202e\u009b") {
+			t.Errorf("%s: %d bytes for %d: %.300q", tt.path, len(a.raw), len(tt.body), a.raw)
 		}
 	}
 }

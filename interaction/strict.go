@@ -308,6 +308,8 @@ func wanted(t reflect.Type) string {
 		return "a whole number"
 	case reflect.Float32, reflect.Float64:
 		return "a number"
+	case reflect.Interface:
+		return "JSON with numbers that are not too large"
 	default:
 		if decodesItself(t) {
 			return "a string"
