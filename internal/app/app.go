@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,11 +9,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"time"
 
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/envconfig"
-	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
 	"holdpoint/activities"
@@ -159,11 +155,14 @@ func (a *App) startHalf(ctx context.Context, part string, start func() error) er
 	if err := a.prepare(ctx, part); err != nil {
 		return err
 	}
-	options, err := envconfig.LoadDefaultClientOptions()
+	options, err := connection()
 	if err != nil {
-		return fmt.Errorf("the connection settings (TEMPORAL_* variables, profile file) can't be used: %w", err)
+		return err
 	}
 	if err := a.dial(ctx, options); err != nil {
+		return err
+	}
+	if err := namespaceThere(ctx, a.client, options); err != nil {
 		return err
 	}
 	return start()
@@ -268,23 +267,6 @@ func (a *App) plainLog() (*slog.Logger, error) {
 	}
 	a.closing(f.Close)
 	return telemetry.NewLog(f), nil
-}
-
-func (a *App) dial(ctx context.Context, o client.Options) error {
-	o.Logger = sdklog.NewStructuredLogger(a.log)
-	o, err := a.telemetry.Client(a.keys.Client(o))
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
-	defer cancel()
-	c, err := client.DialContext(ctx, o)
-	if err != nil {
-		return fmt.Errorf("no Temporal server answers at %s: %w: check TEMPORAL_ADDRESS", cmp.Or(o.HostPort, client.DefaultHostPort), err)
-	}
-	a.client = c
-	a.closing(func() error { c.Close(); return nil })
-	return nil
 }
 
 // Run blocks until ctx ends or a part fails.

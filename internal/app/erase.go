@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"holdpoint/interaction"
 	"holdpoint/internal/store"
@@ -41,9 +42,11 @@ func Erase(ctx context.Context, o Options, what Erasure, tell func(ErasedData) e
 		}
 		sessions = append(sessions, more...)
 	}
-	for _, id := range sessions {
+	for n, id := range sessions {
 		out, err := s.EraseSession(ctx, id, o.Now())
-		if err != nil {
+		if err != nil && len(sessions) > 1 {
+			return fmt.Errorf("%w; of the %d sessions %d were erased, and nothing else: mend that, and give the command again", err, len(sessions), n)
+		} else if err != nil {
 			return err
 		}
 		if err := tell(ErasedData{Erased: out}); err != nil {

@@ -15,7 +15,6 @@ import (
 	"go.temporal.io/api/history/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/envconfig"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -28,12 +27,14 @@ import (
 type Replayed struct {
 	Name string // file, or workflow id and Temporal's run id
 	Err  error  // nil: this build takes it on
+	// Unread says that Err is about reading it: it was not replayed, and nothing is known of it.
+	Unread bool
 }
 
 // ReplayFiles replays the histories in files, and in directories the files that end in .json, and tells of each. They are
 // what `temporal workflow show --output json` writes.
 func ReplayFiles(ctx context.Context, getenv func(string) (string, bool), paths []string, tell func(Replayed)) error {
-	replays, err := replayerOf(ctx, getenv)
+	keys, err := seal.Load(ctx, getenv)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,8 @@ func ReplayFiles(ctx context.Context, getenv func(string) (string, bool), paths 
 			}
 		}
 		for _, file := range files {
-			tell(Replayed{Name: file, Err: replays.ReplayWorkflowHistoryFromJSONFile(quiet, file)})
+			h, err := historyIn(file)
+			tell(replayOf(file, h, err, keys))
 		}
 	}
 	return nil
@@ -62,9 +64,9 @@ const MaxReplayed = 10_000
 // ReplayLive replays the runs that a visibility query selects, "" all that are open, from the namespace that the
 // TEMPORAL_* variables name. It changes nothing there.
 func ReplayLive(ctx context.Context, getenv func(string) (string, bool), query string, tell func(Replayed)) error {
-	options, err := envconfig.LoadDefaultClientOptions()
+	options, err := connection()
 	if err != nil {
-		return fmt.Errorf("the connection settings (TEMPORAL_* variables, profile file) can't be used: %w", err)
+		return err
 	}
 	keys, err := seal.Load(ctx, getenv)
 	if err != nil {
@@ -75,6 +77,9 @@ func ReplayLive(ctx context.Context, getenv func(string) (string, bool), query s
 		return fmt.Errorf("no Temporal server answers at %s: %w: check TEMPORAL_ADDRESS", cmp.Or(options.HostPort, client.DefaultHostPort), err)
 	}
 	defer c.Close()
+	if err := namespaceThere(ctx, c, options); err != nil {
+		return err
+	}
 	only := fmt.Sprintf("WorkflowType IN ('%s', '%s')", workflows.AgentRunName, workflows.PipelineName)
 	if query == "" {
 		query = "ExecutionStatus = 'Running'"
@@ -88,7 +93,8 @@ func ReplayLive(ctx context.Context, getenv func(string) (string, bool), query s
 		for _, e := range page.GetExecutions() {
 			n++
 			id, run := e.GetExecution().GetWorkflowId(), e.GetExecution().GetRunId()
-			tell(Replayed{Name: id + " " + run, Err: replayLive(ctx, c, keys, id, run)})
+			h, err := historyOf(ctx, c, id, run)
+			tell(replayOf(id+" "+run, h, err, keys))
 		}
 		if request.NextPageToken = page.GetNextPageToken(); len(request.NextPageToken) == 0 {
 			return nil
@@ -97,24 +103,45 @@ func ReplayLive(ctx context.Context, getenv func(string) (string, bool), query s
 	return fmt.Errorf("there are more than %d such runs: narrow the query", MaxReplayed)
 }
 
-func replayLive(ctx context.Context, c client.Client, keys *seal.Ring, id, run string) error {
+func historyOf(ctx context.Context, c client.Client, id, run string) (*history.History, error) {
 	h := &history.History{}
 	it := c.GetWorkflowHistory(ctx, id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for it.HasNext() {
 		e, err := it.Next()
 		if err != nil {
-			return fmt.Errorf("its history can't be read: %w", err)
+			return nil, err
 		}
 		h.Events = append(h.Events, e)
 	}
-	if len(h.Events) == 0 {
-		return errors.New("its history is empty")
+	return h, nil
+}
+
+func historyIn(file string) (_ *history.History, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return client.HistoryFromJSON(f, client.HistoryJSONOptions{})
+}
+
+// replayOf replays a history, unless it could not be read, or its payloads can't: what is sealed under a key that is not here
+// says nothing about the build.
+func replayOf(name string, h *history.History, err error, keys *seal.Ring) Replayed {
+	if err == nil && len(h.GetEvents()) == 0 {
+		err = errors.New("it has no events")
+	}
+	if err == nil {
+		err = keys.Opens(h)
+	}
+	if err != nil {
+		return Replayed{Name: name, Err: err, Unread: true}
 	}
 	r, err := replayer(keys)
-	if err != nil {
-		return err
+	if err == nil {
+		err = r.ReplayWorkflowHistory(quiet, h)
 	}
-	return r.ReplayWorkflowHistory(quiet, h)
+	return Replayed{Name: name, Err: err}
 }
 
 // quiet keeps the SDK from telling on the output what the caller is told anyway.
@@ -131,14 +158,6 @@ func replayer(keys *seal.Ring) (worker.WorkflowReplayer, error) {
 	r.RegisterWorkflowWithOptions(workflows.Notify, workflow.RegisterOptions{Name: workflows.NotifyName})
 	r.RegisterWorkflowWithOptions(workflows.Keep, workflow.RegisterOptions{Name: workflows.KeepName})
 	return r, nil
-}
-
-func replayerOf(ctx context.Context, getenv func(string) (string, bool)) (worker.WorkflowReplayer, error) {
-	keys, err := seal.Load(ctx, getenv)
-	if err != nil {
-		return nil, err
-	}
-	return replayer(keys)
 }
 
 // ReplayMistake is a replay's error in one line.

@@ -1,9 +1,11 @@
 package seal
 
 import (
+	"context"
 	"fmt"
 
 	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/proxy"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -58,6 +60,27 @@ func (c *Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 		}
 	}
 	return out, nil
+}
+
+// Opens reports what is sealed in a message of Temporal's, such as a history, and does not open. A nil ring opens nothing.
+func (r *Ring) Opens(m proto.Message) error {
+	open := func(_ *proxy.VisitPayloadsContext, payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+		for _, p := range payloads {
+			if string(p.GetMetadata()[encodingKey]) != sealedFormat {
+				continue
+			}
+			id := string(p.GetMetadata()[keyIDKey])
+			if r == nil || !r.Has(id) {
+				return nil, fmt.Errorf("it is sealed with the key %q, which this process does not have: add it to HOLDPOINT_ENCRYPTION_KEYS, "+
+					"or the file or command in its place", id)
+			}
+			if _, err := r.Open(id, p.GetData(), payloadPlace); err != nil {
+				return nil, err
+			}
+		}
+		return payloads, nil
+	}
+	return proxy.VisitPayloads(context.Background(), m, proxy.VisitPayloadsOptions{SkipSearchAttributes: true, Visitor: open})
 }
 
 // Client has a client, and the workers of it, seal all that they write: messages of failures too. A nil ring changes nothing.

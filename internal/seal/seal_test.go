@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	commonpb "go.temporal.io/api/common/v1"
+	historypb "go.temporal.io/api/history/v1"
 
 	"holdpoint/internal/seal"
 )
@@ -139,4 +140,24 @@ func FuzzOpen(f *testing.F) {
 			t.Errorf("what nobody sealed opens: %q", data)
 		}
 	})
+}
+
+func TestAHistoryThatCannotBeOpenedNamesItsKey(t *testing.T) {
+	t.Parallel()
+	ours, others := mustParse(t, seal.NewKey("ours")), mustParse(t, seal.NewKey("others"))
+	same := mustParse(t, seal.NewKey("ours")) // another key of the same name
+	sealed, err := ours.Converter().ToPayloads("what was said")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &historypb.History{Events: []*historypb.HistoryEvent{{Attributes: &historypb.HistoryEvent_WorkflowExecutionStartedEventAttributes{
+		WorkflowExecutionStartedEventAttributes: &historypb.WorkflowExecutionStartedEventAttributes{Input: sealed}}}}}
+	if err := ours.Opens(h); err != nil {
+		t.Error(err)
+	}
+	for name, r := range map[string]*seal.Ring{"no keys": nil, "another key": others, "another key of its name": same} {
+		if err := r.Opens(h); err == nil || !strings.Contains(err.Error(), "ours") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
