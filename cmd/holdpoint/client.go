@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -161,8 +162,16 @@ func (cl *client) send(ctx context.Context, k call) (*http.Response, error) {
 // unreachable says what to do about a bridge that does not answer; the cause stays inside for passing.
 func (cl *client) unreachable(err error) error {
 	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" {
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &op) && op.Op == "dial":
 		return fmt.Errorf("nothing answers at %s: start `holdpoint dev`, or name another bridge with --addr (%w)", cl.base, err)
+	case errors.As(err, &untrusted):
+		return fmt.Errorf("the certificate of %s is not trusted here: check the address, or name the file of its authority's certificate with SSL_CERT_FILE (%w)", cl.base, err)
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return fmt.Errorf("%s does not speak TLS: write http:// in the address if that is meant (%w)", cl.base, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s has not answered in time: its /readyz says what it misses (%w)", cl.base, err)
 	}
 	return err
 }

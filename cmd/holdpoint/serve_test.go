@@ -2,6 +2,9 @@ package main
 
 import (
 	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +36,27 @@ func TestTheSizeOfTheWorkflowCacheIsGivenToWhatHasAWorker(t *testing.T) {
 			if cmd.ParseFlags([]string{"--cache", text}) == nil {
 				t.Errorf("%s --cache %q was taken", command, text)
 			}
+		}
+	}
+}
+
+func TestABridgeThatCannotBeTalkedToIsToldWithWhatToDo(t *testing.T) {
+	t.Parallel()
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(secure.Close)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	open := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(open.Close)
+	for addr, want := range map[string]string{
+		secure.URL: "is not trusted here: check the address, or name the file of its authority's certificate with SSL_CERT_FILE",
+		strings.Replace(open.URL, "http:", "https:", 1): "does not speak TLS: write http:// in the address",
+	} {
+		base, err := parseAddr(addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := newClient(base, "token").do(t.Context(), call{method: "GET", path: "/v1/runs"}, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", addr, err)
 		}
 	}
 }
