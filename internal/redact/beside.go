@@ -19,9 +19,12 @@ var (
 var (
 	heldValue = regexp.MustCompile(`^(?i)val(?:ue)?\\?["']?\s{0,4}[:=]\s{0,4}` + value)
 	// turned is a value before its name.
-	turned = regexp.MustCompile(`^(?i)val(?:ue)?\\?["']?\s{0,4}[:=]\s{0,4}\\?["']([^"'\n\\$]{3,500})\\?["'](?:[\s,;]|\\[nrt]){1,60}\\?["']?` +
-		`(?:` + strings.Join(labels, "|") + `)\\?["']?\s{0,4}[:=]\s{0,4}\\?["']?([A-Za-z0-9_. -]{1,80})\\?["']`)
-	element = regexp.MustCompile(`^(?i)value>\s{0,4}([^<$\s][^<]{2,})`)
+	turned = regexp.MustCompile(`^(?i)val(?:ue)?\\?["']?\s{0,4}[:=]\s{0,4}(?:\\?["']([^"'\n\\$]{3,500})\\?["']|([^\s"',;&$\\{}\[\]:=]{3,500}={0,2}))(?:[\s,;]|\\[nrt]){1,60}\\?["']?` +
+		`(?:` + strings.Join(labels, "|") + `)\\?["']?\s{0,4}[:=]\s{0,4}(?:\\?["']([A-Za-z0-9_. -]{1,80})\\?["']|([A-Za-z0-9_.-]{1,80})(?:[\s,;}\\]|$))`)
+	// optionBefore and optionValue are a pair of options: --name db_password --value ….
+	optionBefore = regexp.MustCompile(`--(?:` + strings.Join(labels, "|") + `)(?:[ \t]+|=)["']?([a-z0-9_./-]+)["']?[ \t](?:[^\n;|&]*[ \t])?--$`)
+	optionValue  = regexp.MustCompile(`^(?i)val(?:ue)?(?:[ \t]+|=)` + value)
+	element      = regexp.MustCompile(`^(?i)value>\s{0,4}([^<$\s][^<]{2,})`)
 )
 
 // besides finds what stands beside a name, in pairs and in prose.
@@ -69,21 +72,32 @@ func (r *Rules) pair(s, lower string, i int) (h hole, found bool) {
 		}
 		return h, false
 	}
+	if strings.HasSuffix(lower[:i], "--") {
+		if of := optionBefore.FindStringSubmatch(lower[max(0, i-maxBefore):i]); of != nil && r.Field(of[1]) {
+			return group(optionValue.FindStringSubmatchIndex(s[i:]), i, 2)
+		}
+	}
 	if !assigned(lower[i:]) {
 		return h, false
 	}
-	if r.Field(nameBefore(lower[:i])) {
-		if at := heldValue.FindStringSubmatchIndex(s[i:]); at != nil {
-			for n := 2; n < len(at); n += 2 {
-				if at[n] >= 0 {
-					return hole{i + at[n], i + at[n+1]}, true
-				}
-			}
-		}
+	if name := nameBefore(lower[:i]); r.Field(name) {
+		return group(heldValue.FindStringSubmatchIndex(s[i:]), i, 2)
+	} else if name != "" { // what comes next is another's
 		return h, false
 	}
-	if at := turned.FindStringSubmatchIndex(s[i:min(len(s), i+1000)]); at != nil && r.Field(s[i+at[4]:i+at[5]]) {
-		return hole{i + at[2], i + at[3]}, true
+	at := turned.FindStringSubmatchIndex(s[i:min(len(s), i+1000)])
+	if name, found := group(at, i, 6); found && r.Field(s[name.from:name.to]) {
+		return group(at, i, 2)
+	}
+	return h, false
+}
+
+// group is the first group that matched, from the n-th index on, of a match that began at a place.
+func group(at []int, place, n int) (h hole, found bool) {
+	for ; n < len(at); n += 2 {
+		if at[n] >= 0 {
+			return hole{place + at[n], place + at[n+1]}, true
+		}
 	}
 	return h, false
 }

@@ -31,6 +31,7 @@ var secrets = [][2]string{
 	{`{"name":"password","value":"`, "hunter22"}, {`{\"name\":\"password\",\"value\":\"`, "hunter22"}, {`{"key": "Authorization", "value": "`, "abcdefgh"}, {"- name: DB_PASSWORD\n  value: ", "hunter22"},
 	{"env:\n  - name: GITHUB_TOKEN\n    value: \"", "hunter22"}, {"{Key: \"X-Api-Key\", Value: \"", "hunter22"}, {"name=api_key, value=", "hunter22"}, {"<name>fs.s3a.secret.key</name>\n<value>", "hunter22"},
 	{`<input name="password" value="`, "hunter22"}, {`- name: PIN_CODE\n  value: `, "12345"}, {`{"header":"set-cookie","val":"`, "sid=1"},
+	{"aws ssm put-parameter --name /prod/db_password --type SecureString --value ", "hunter22"}, {"x --key=api_key --value='", "hunter22"},
 	// In prose.
 	{"the password is ", "hunter2"}, {"The password for the database is: ", "hunter2."}, {"my password was \"", "correct horse battery\""}, {"set the password to '", "letmein'"}, {"the api key is ", "zX81abcd"}, {"ann's passphrase is `", "open sesame`"},
 	{"The access token is ", "zX81-abcd"}, {"the pin code is ", "zX81abcd"}, {"password: ", "hunter2"},
@@ -64,6 +65,16 @@ func TestKnownSecretsAreHidden(t *testing.T) {
 	}
 }
 
+func TestAValueBeforeItsNameIsHidden(t *testing.T) {
+	t.Parallel()
+	r := redact.New()
+	for _, text := range []string{"- value: hunter22\n  name: DB_PASSWORD", "- value: \"hunter22\"\n  name: DB_PASSWORD\n", "{value: hunter22, name: api_key}", `{"value": "hunter22", "name": "password"}`} {
+		if got, hidden := r.Text(text); !hidden || got != strings.ReplaceAll(text, "hunter22", redact.Mark) {
+			t.Errorf("%q is shown as %q", text, got)
+		}
+	}
+}
+
 func TestWhatIsNoSecretStays(t *testing.T) {
 	t.Parallel()
 	r := redact.New()
@@ -74,6 +85,7 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 		"the next page token is zX81abcd", "the password is $PASSWORD", "the api key is <your-key1>", "the password was changed on 2026-03-01", "the token is at https://h/t1",
 		"auth=none", "auth=basic", "?auth=oauth2", "auth=required", "?auth=scram-sha-256", "pass=true", "pass=1024 fail=0", "pass=****", "pass=$PASS", "bypass=letmein", "compass=north", "auth=disabled", "--pass through", "?pass=none&x=1", "pass=passed", "author=hunter22",
 		"name=item value=hunter22", "- name: PATH\n  value: /usr/bin", "- name: DB_PASSWORD\n  valueFrom: secretKeyRef", "- name: page_token\n  value: abcdefgh", "- name: DB_PASSWORD\n  value: $(DB_PASSWORD)", "- name: FOO\n  value: \"bar\"\n- name: DB_PASSWORD",
+		"name=FOO value=barbar\nname=DB_PASSWORD", "x --name region --value hunter22", "x --name db_password; y --value hunter22", "- value: hunter22\n- name: DB_PASSWORD",
 		`{"name":"FOO","value":"bar"},{"name":"PASSWORD"}`, "the key is under the mat", "what is the value of a password?"} {
 		if got, hidden := r.Text(text); hidden || got != text {
 			t.Errorf("%q is shown as %q", text, got)
@@ -125,7 +137,7 @@ func TestFieldsOfSecretsAreHiddenAtAnyDepth(t *testing.T) {
 func TestHostileTextIsBounded(t *testing.T) {
 	t.Parallel()
 	r := redact.New()
-	bait := "-----BEGIN PRIVATE KEY password= eyJa.eyJ sk- xoxb- ghp_ akia basic bearer http://a:b -u a: name: password value: value=\"a name password is <name>secret</name><value> pass=a auth= "
+	bait := "-----BEGIN PRIVATE KEY password= eyJa.eyJ sk- xoxb- ghp_ akia basic bearer http://a:b -u a: name: password value: value=\"a name password is <name>secret</name><value> pass=a auth= val:val:val: --name a --value "
 	text := strings.Repeat(bait, 8<<20/len(bait))
 	began := time.Now()
 	got, hidden := r.Text(text)
