@@ -264,6 +264,9 @@ func TestTwoWorkersAndTwoBridgesOnPostgreSQL(t *testing.T) {
 	for _, o := range append(others, run) {
 		first.Answer(first.Waits(o.RunID, 1)[0].ID, map[string]any{"action": "approve"})
 	}
+	for _, o := range append(others, run) { // a worker that died in the middle of such an effect would have to ask
+		first.Eventually("the first tool's result of "+string(o.RunID), func() bool { return c.results(first, o.RunID) > 0 })
+	}
 	dying := c.stopped()
 	c.must(os.Remove(c.armed()))
 	c.workers[dying].kill(c)
@@ -283,6 +286,13 @@ func TestTwoWorkersAndTwoBridgesOnPostgreSQL(t *testing.T) {
 	}
 	read.whole(t)
 	c.effectsOnce(t, append(others, run))
+}
+
+// results counts the tools that have ended.
+func (c *cluster) results(h *apptest.Holdpoint, run interaction.RunID) int {
+	c.t.Helper()
+	_, body := h.HTTP(http.MethodGet, "/v1/runs/"+string(run)+"/steps", nil)
+	return strings.Count(string(body), `"tool_status"`)
 }
 
 // hear lets the models speak on.
