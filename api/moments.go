@@ -82,17 +82,7 @@ func (s *Server) shown(ctx context.Context, msg workflows.RespondMessage, result
 
 // followed waits until the record shows a response that keeps its question open.
 func (s *Server) followed(ctx context.Context, r interaction.Response) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), moments)
-	defer cancel()
-	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
-		row, found, err := s.cfg.Store.Interaction(ctx, r.RequestID)
-		if err != nil || !found || row.Status.Final() || hasResponse(row, r.ID) {
-			return
-		}
-		if !pause(ctx, wait) {
-			return
-		}
-	}
+	s.recorded(ctx, r.RequestID, time.Now().Add(moments), func(row interaction.Interaction) bool { return row.Status.Final() || hasResponse(row, r.ID) })
 }
 
 // followsWithin is how long a decision may take to be carried out before the record is made to say that it was accepted. Mostly
@@ -101,10 +91,15 @@ const followsWithin = 40 * time.Millisecond
 
 // carriedOut waits until the record shows a question closed, and reports whether it does in time.
 func (s *Server) carriedOut(ctx context.Context, id interaction.ID, by time.Time) bool {
+	return s.recorded(ctx, id, by, func(row interaction.Interaction) bool { return row.Status.Final() })
+}
+
+// recorded waits until the record of a question is as wanted, and reports whether it is in time.
+func (s *Server) recorded(ctx context.Context, id interaction.ID, by time.Time, wanted func(interaction.Interaction) bool) bool {
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), by)
 	defer cancel()
-	for pause(ctx, 8*time.Millisecond) {
-		if row, found, err := s.cfg.Store.Interaction(ctx, id); err != nil || !found || row.Status.Final() {
+	for wait := 8 * time.Millisecond; pause(ctx, wait); wait = min(2*wait, 200*time.Millisecond) {
+		if row, found, err := s.cfg.Store.Interaction(ctx, id); err != nil || !found || wanted(row) {
 			return err == nil && found
 		}
 	}

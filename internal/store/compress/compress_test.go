@@ -16,10 +16,10 @@ const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123
 
 func FuzzATextComesBack(f *testing.F) {
 	f.Add("")
-	f.Add(`{"run_id":"r1","session_id":"s1","status":"pending","options":[{"id":"approve","label":"Approve"}]}`)
+	f.Add(`{"run_id":"r1","session_id":"s1","status":"pending","options":[{"id":"approve","label":"Approve","description":"Run it exactly as shown.","action":"approve"}]}`)
 	f.Add(strings.Repeat("a", 3000))
-	f.Add("zstd" + strings.Repeat("A", 100))
-	f.Add("b\x00\xff" + strings.Repeat("b", 100))
+	f.Add("zstd" + strings.Repeat("A", 300))
+	f.Add("b\x00\xff" + strings.Repeat("b", 300))
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.HasPrefix(text, compress.Prefix) || strings.HasPrefix(text, "\x00") {
 			return
@@ -42,8 +42,8 @@ func FuzzATextComesBack(f *testing.F) {
 
 func FuzzAnyFrameIsATextOrAnError(f *testing.F) {
 	f.Add([]byte("x"))
-	f.Add(compress.Bytes(strings.Repeat("a", 100))[1:])
-	f.Add(slices.Concat(compress.Bytes(strings.Repeat("a", 100))[1:], compress.Bytes(strings.Repeat("b", 100))[1:]))
+	f.Add(compress.Bytes(strings.Repeat("a", 300))[1:])
+	f.Add(slices.Concat(compress.Bytes(strings.Repeat("a", 300))[1:], compress.Bytes(strings.Repeat("b", 300))[1:]))
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		text, err := compress.FromText(compress.Prefix + base64.RawStdEncoding.EncodeToString(frame))
 		sealed, sealedErr := compress.FromBytes(append([]byte{0}, frame...))
