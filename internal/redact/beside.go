@@ -10,7 +10,8 @@ import (
 // ({"name": "password", "value": …}, an entry of a list of variables, a header of a recorded request), and after "is" in prose.
 // Both are read by hand around the few places where they may be: names are many, and an expression of them all is slow.
 
-// labels and values are the members of a pair, as plain writes them.
+// labels and values are the members of a pair, as plain writes them. Both may begin with the same word: ParameterKey and
+// ParameterValue.
 var (
 	labels = []string{"name", "key", "header", "field", "param", "parameter", "variable", "env"}
 	values = []string{"value", "val", "values"}
@@ -19,18 +20,40 @@ var (
 var (
 	heldValue = regexp.MustCompile(`^(?i)val(?:ue)?\\?["']?\s{0,4}[:=]\s{0,4}` + value)
 	// turned is a value before its name.
-	turned = regexp.MustCompile(`^(?i)val(?:ue)?\\?["']?\s{0,4}[:=]\s{0,4}(?:\\?["']([^"'\n\\$]{3,500})\\?["']|([^\s"',;&$\\{}\[\]:=]{3,500}={0,2}))(?:[\s,;]|\\[nrt]){1,60}\\?["']?` +
-		`(?:` + strings.Join(labels, "|") + `)\\?["']?\s{0,4}[:=]\s{0,4}(?:\\?["']([A-Za-z0-9_. -]{1,80})\\?["']|([A-Za-z0-9_.-]{1,80})(?:[\s,;}\\]|$))`)
+	turned = turnedTo("")
+	// turnedAs is one whose name begins with a word of its own.
+	turnedAs = turnedTo(`[a-z_-]{1,30}?`)
 	// optionBefore and optionValue are a pair of options: --name db_password --value ….
 	optionBefore = regexp.MustCompile(`--(?:` + strings.Join(labels, "|") + `)(?:[ \t]+|=)["']?([a-z0-9_./-]+)["']?[ \t](?:[^\n;|&]*[ \t])?--$`)
 	optionValue  = regexp.MustCompile(`^(?i)val(?:ue)?(?:[ \t]+|=)` + value)
 	element      = regexp.MustCompile(`^(?i)value>\s{0,4}([^<$\s][^<]{2,})`)
 )
 
+func turnedTo(prefix string) *regexp.Regexp {
+	return regexp.MustCompile(`^(?i)val(?:ue)?\\?["']?\s{0,4}[:=]\s{0,4}(?:\\?["']([^"'\n\\$]{3,500})\\?["']|([^\s"',;&$\\{}\[\]:=]{3,500}={0,2}))(?:[\s,;&]|\\[nrt]|#[^\n]*\n){1,60}\\?["']?` +
+		`(` + prefix + `)(?:` + strings.Join(labels, "|") + `)\\?["']?\s{0,4}[:=]\s{0,4}(?:\\?["']([A-Za-z0-9_. -]{1,80})\\?["']|([A-Za-z0-9_.-]{1,80})(?:[\s,;&}\\]|$))`)
+}
+
+// half is the word by which a member of a pair begins, where it is one of some.
+func half(own string, of []string) (prefix string, ok bool) {
+	for _, member := range of {
+		if own == member {
+			return "", true
+		}
+	}
+	for _, member := range of {
+		// Of those that are not whole, val is the end of other words: interval, approval.
+		if prefix, ok := strings.CutSuffix(own, member); ok && len(member) > 2 && member != "val" && member != "env" {
+			return prefix, true
+		}
+	}
+	return "", false
+}
+
 // besides finds what stands beside a name, in pairs and in prose.
 func (r *Rules) besides(s string) (string, bool) {
 	lower := folded(s)
-	holes := append(r.pairs(s, lower), r.said(s, lower)...)
+	holes := slices.Concat(r.pairs(s, lower), r.said(s, lower), r.spread(s, lower))
 	if len(holes) == 0 {
 		return s, false
 	}
@@ -80,13 +103,23 @@ func (r *Rules) pair(s, lower string, i int) (h hole, found bool) {
 	if !assigned(lower[i:]) {
 		return h, false
 	}
-	if name := nameBefore(lower[:i]); r.Field(name) {
+	own := lower[max(0, i-maxPrefix):i]
+	from := strings.LastIndexFunc(own, func(r rune) bool { return !nameRune(r) }) + 1
+	if from > 0 && own[from-1] == '\\' && from < len(own) && strings.IndexByte("nrt", own[from]) >= 0 {
+		from++ // the end of a line, in a text within a text
+	}
+	own = own[from:]
+	if name := nameBefore(lower[:i-len(own)], plain(own)); r.Field(name) {
 		return group(heldValue.FindStringSubmatchIndex(s[i:]), i, 2)
 	} else if name != "" { // what comes next is another's
 		return h, false
 	}
-	at := turned.FindStringSubmatchIndex(s[i:min(len(s), i+1000)])
-	if name, found := group(at, i, 6); found && r.Field(s[name.from:name.to]) {
+	expression := turned
+	if own != "" {
+		expression = turnedAs
+	}
+	at := expression.FindStringSubmatchIndex(s[i:min(len(s), i+1000)])
+	if name, found := group(at, i, 8); found && r.Field(s[name.from:name.to]) && plain(s[i+at[6]:i+at[7]]) == plain(own) {
 		return group(at, i, 2)
 	}
 	return h, false
@@ -111,15 +144,59 @@ func assigned(lower string) bool {
 	return rest != "" && (rest[0] == ':' || rest[0] == '=')
 }
 
-// maxBefore bounds how far back a name may be.
-const maxBefore = 200
+const (
+	// maxBefore bounds how far back a name may be.
+	maxBefore = 200
+	// maxPrefix bounds the word by which both members of a pair begin.
+	maxPrefix = 30
+)
 
-// nameBefore is the name of the pair whose value comes next: name: NAME, and what stands between. "" for none.
-func nameBefore(lower string) string {
+// nameBefore is the name of the pair whose value comes next: name: NAME, and what stands between, comments too. "" for none. Both
+// names of the pair begin with prefix.
+func nameBefore(lower, prefix string) string {
 	lower = lower[max(0, len(lower)-maxBefore):]
+	if name := nameAtEnd(lower, prefix); name != "" {
+		return name
+	}
+	for n := 0; n < 5; n++ {
+		shorter := beforeComment(lower)
+		if len(shorter) == len(lower) {
+			return ""
+		}
+		if name := nameAtEnd(shorter+"\n", prefix); name != "" {
+			return name
+		}
+		lower = shorter
+	}
+	return ""
+}
+
+// beforeComment is a text without the comment on the last of its lines that is not empty, which is another than that of its end.
+func beforeComment(text string) string {
+	rest := strings.TrimRight(text, quotes+" \t\r-")
+	if block, ok := strings.CutSuffix(rest, "*/"); ok {
+		if i := strings.LastIndex(block, "/*"); i >= 0 {
+			return block[:i]
+		}
+	}
+	if !strings.HasSuffix(rest, "\n") {
+		return text
+	}
+	rest = strings.TrimRight(rest, " \t\r\n")
+	line := strings.LastIndexByte(rest, '\n') + 1
+	for _, sign := range []string{"#", "//"} {
+		if i := strings.Index(rest[line:], sign); i == 0 || i > 0 && blank(rest[line+i-1]) {
+			return rest[:line+i]
+		}
+	}
+	return text
+}
+
+// nameAtEnd is nameBefore without comments.
+func nameAtEnd(lower, prefix string) string {
 	rest := strings.TrimRight(lower, quotes)
 	for between := true; between; {
-		shorter := strings.TrimRight(rest, " \t\r\n,;")
+		shorter := strings.TrimRight(rest, " \t\r\n,;&")
 		for _, escape := range []string{`\n`, `\r`, `\t`} {
 			shorter = strings.TrimSuffix(shorter, escape)
 		}
@@ -137,6 +214,14 @@ func nameBefore(lower string) string {
 	}
 	rest = strings.TrimRight(rest[:len(rest)-1], quotes+" \t")
 	said := rest[strings.LastIndexFunc(rest, func(r rune) bool { return r < 'a' || r > 'z' })+1:]
+	if prefix != "" {
+		said = rest[strings.LastIndexFunc(rest, func(r rune) bool { return !nameRune(r) })+1:]
+		own, ok := strings.CutPrefix(plain(said), prefix)
+		if !ok {
+			return ""
+		}
+		said = own
+	}
 	if !slices.Contains(labels, said) {
 		return ""
 	}

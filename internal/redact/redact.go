@@ -29,9 +29,8 @@ const MaxText = 256 << 10
 
 // Rules say what a secret is. They are safe for concurrent use; nil hides nothing.
 type Rules struct {
-	names  []string // plain; a field's name ends with one
-	beside *regexp.Regexp
-	added  *regexp.Regexp // those that are not usual, as prose writes them; nil for none
+	names []string       // plain; a field's name ends with one
+	added *regexp.Regexp // those that are not usual, as prose writes them; nil for none
 }
 
 // New returns rules that know the usual names, and more.
@@ -42,7 +41,6 @@ func New(names ...string) *Rules {
 			r.names = append(r.names, n)
 		}
 	}
-	r.beside = named(r.names)
 	if added := r.names[len(usual):]; len(added) > 0 {
 		r.added = regexp.MustCompile(`(?i)(?:` + strings.Join(spelled(added, `[ _-]?`), "|") + `)`)
 	}
@@ -84,13 +82,16 @@ func (r *Rules) Text(s string) (string, bool) {
 			hidden = hidden || found
 		}
 	}
+	if holes := typed(q, s); len(holes) > 0 {
+		s, hidden = string(fill([]byte(s), holes, Mark)), true
+	}
 	// Most texts have no such name: finding that out takes a hundredth of the search.
 	joined := unspelled.Replace(lower)
 	said := slices.ContainsFunc(r.names, func(n string) bool { return strings.Contains(joined, n) })
-	if said {
-		var found bool
-		s, found = replace(r.beside, noScheme, s)
-		hidden = hidden || found
+	if said || q.has("token") {
+		if holes := r.assignments(s); len(holes) > 0 {
+			s, hidden = string(fill([]byte(s), holes, Mark)), true
+		}
 	}
 	if said || r.added != nil || spoken(q) {
 		var found bool
@@ -102,8 +103,6 @@ func (r *Rules) Text(s string) (string, bool) {
 
 // unspelled drops what a name may be divided by.
 var unspelled = strings.NewReplacer("-", "", "_", "")
-
-func noScheme(found, _ string) bool { return !schemes.MatchString(found) }
 
 // replace puts the mark in the place of what an expression finds: of its group, where one is there. only may be nil.
 func replace(re *regexp.Regexp, only verdict, s string) (string, bool) {
@@ -235,8 +234,14 @@ func (w *walk) members(open json.Delim, secret bool) error {
 
 // pair is what is known of an object that may be a name and its value.
 type pair struct {
-	secret bool   // the name is that of a secret
-	before []hole // the values that came before their name, which may be given more than once
+	secret []string // what the names of secrets begin with: "", or Parameter as in ParameterKey
+	before []early  // the values that came before their name, which may be given more than once
+}
+
+// early is a value that came before its name.
+type early struct {
+	hole
+	prefix string
 }
 
 // member copies a member of an object.
@@ -249,21 +254,25 @@ func (w *walk) member(p *pair, secret bool) error {
 	w.text(name, false)
 	w.out.WriteByte(':')
 	own := plain(name)
-	isValue := slices.Contains(values, own)
+	prefix, isValue := half(own, values)
+	secretValue := isValue && slices.Contains(p.secret, prefix)
 	from, was := w.out.Len(), w.hidden
-	if err := w.value(secret || w.rules.Field(name) || isValue && p.secret); err != nil {
+	if err := w.value(secret || w.rules.Field(name) || secretValue); err != nil {
 		return err
 	}
 	text := w.out.Bytes()[from] == '"'
+	label, isLabel := half(own, labels)
 	switch at := (hole{from, w.out.Len()}); {
-	case isValue && !p.secret:
-		p.before = append(p.before, at)
-	case text && slices.Contains(labels, own) && w.rules.Field(w.said):
-		p.secret = true
+	case isValue && !secretValue:
+		p.before = append(p.before, early{at, prefix})
+	case text && isLabel && w.rules.Field(w.said):
+		p.secret = append(p.secret, label)
 		for _, h := range p.before {
-			w.dig(h)
+			if h.prefix == label {
+				w.dig(h.hole)
+			}
 		}
-		p.before = nil
+		p.before = slices.DeleteFunc(p.before, func(h early) bool { return h.prefix == label })
 	case text && w.hidden == was && slices.Contains(weakNames, own) && mixed(w.said):
 		w.dig(at)
 	}

@@ -144,6 +144,12 @@ func TestHostileTextIsBounded(t *testing.T) {
 	if took := time.Since(began); took > time.Minute || !hidden || len(got) > 2*redact.MaxText {
 		t.Errorf("%d bytes became %d in %s", len(text), len(got), took)
 	}
+	for _, bait := range hostile { // each takes a fraction of a second
+		began := time.Now()
+		if _, _ = r.Text(strings.Repeat(bait, redact.MaxText/len(bait))); time.Since(began) > 20*time.Second {
+			t.Errorf("%q takes %s", bait, time.Since(began))
+		}
+	}
 	if got, _ := r.Text(strings.Repeat("é", redact.MaxText)); !utf8.ValidString(got) {
 		t.Error("a character was cut in two")
 	}
@@ -171,6 +177,9 @@ func FuzzRedact(f *testing.F) {
 	f.Add("<name>secret</name><value>", "</value> the password is '", uint8(5))
 	f.Add("https://h/?auth=", "&pass=x&pw=\"", uint8(6))
 	f.Add("\xff\x00[redacted]", "@", uint8(3))
+	f.Add("- password: |\n  ", "\n key: # x\n  /* y */ z", uint8(7))
+	f.Add("form-data; name=secret\n\n", "\nmysql -p", uint8(8))
+	f.Add("ParameterKey=token&ParameterValue=", "#\n pass: x1", uint8(9))
 	r := redact.New("pin_code")
 	f.Fuzz(func(t *testing.T, before, after string, n uint8) {
 		if len(before)+len(after) > 8<<10 {

@@ -70,6 +70,12 @@ func assigns(q *sought) bool {
 	return q.hasAny("pass=", "auth=", "pw=", "-pass", "--auth", "pass%3d", "auth%3d", "pw%3d")
 }
 
+// member finds a password as it stands in lists of settings and in what people paste: pass: hunter22, at the beginning of a line or
+// of a member, and up to its end. PASS in capitals is how tests begin to tell their results.
+var member = shape{near: func(q *sought) bool { return q.hasAny("pass", "auth", "pw") && q.has(":") }, only: func(found, secret string) bool {
+	return mixed(secret) && !state.MatchString(secret) && !strings.HasPrefix(strings.TrimLeft(found, "\r\n\t {,-\"'"), "PASS")
+}, re: regexp.MustCompile(`(?im)(?:^|[{,]|\\[nrt])[ \t]*(?:-[ \t]+)?["']?(?:[a-z0-9_-]{0,40}[_-])?(?:pass|auth|pw)["']?[ \t]*:[ \t]+["']?([^\s"'&#<>$;,\\(){}]{4,500})(?:["',}\\]|[ \t]*(?:#.*)?\r?$)`)}
+
 // unsure are the names behind which less is a secret.
 var unsure = regexp.MustCompile(`(?i)(?:(?:auth|pw)(?:=|%3D)|[ \t])["']?$`)
 

@@ -18,9 +18,6 @@ type shape struct {
 // verdict says whether a text that was found has a secret in it.
 type verdict func(found, secret string) bool
 
-// pages are tokens too, and nobody's secret: the name must end so.
-var pages = regexp.MustCompile(`(?i)^[a-z0-9_-]*page[_-]?token(?:\\?["']?\s*[:=]|\s)`)
-
 func of(expression string, hints ...string) shape {
 	return shape{hints: hints, re: regexp.MustCompile(expression)}
 }
@@ -87,13 +84,10 @@ var shapes = []shape{
 	of(scheme+`[ \t]+([^\r\n"'\\$<]{4,})`, "authorization"),
 	of(`(?i)\bcookie:[ \t]*([^\r\n"'\\$<]{4,})`, "cookie:"),
 	of(`\bsshpass\s+-p\s*["']?([^\s"'$]{3,})`, "sshpass"),
-	of(`\b(?:mysql|mysqldump|mysqladmin|mariadb)\s(?:[^\n;|&]{0,300}?\s)?-p["']?([^\s"'$]{3,})`, "mysql", "mariadb"),
-	of(`\b(?:(?:docker|podman|helm registry|nerdctl)\s+login|az\s+login)\s(?:[^\n;|&]{0,300}?\s)?-p[ =]?["']?([^\s"'$-][^\s"']{2,})`, "login"),
-	of(`\bredis-cli\s(?:[^\n;|&]{0,300}?\s)?-a\s+["']?([^\s"'$]{3,})`, "redis-cli"),
 	of(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})`, "bearer", "basic"),
 	of(`(?i)\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@"'<>]{0,200}:([^\s/@"'<>]{1,500})@`, "://"),
 	weak,
-	{hints: []string{"token"}, only: func(found, _ string) bool { return !pages.MatchString(found) }, re: regexp.MustCompile(`(?i)(?:[a-z0-9_-]{0,60}token\\?["']?\s{0,4}[:=]\s{0,4}|--?[a-z0-9_-]{0,60}token\s{1,4})\\?["']?([A-Za-z0-9._~+/=-]{8,})`)},
+	member,
 	of(`(?:^|\s)(?:-u|--user|--proxy-user)[ =]*["']?[^\s:"']{1,200}:([^\s"']{1,500})`, "-u"),
 }
 
@@ -102,9 +96,6 @@ var shapes = []shape{
 var usual = []string{"password", "passwd", "passphrase", "pwd", "secret", "apikey", "secretkey", "accesskey", "privatekey", "accesstoken", "refreshtoken",
 	"authtoken", "sessiontoken", "bearertoken", "apitoken", "authorization", "cookie", "credentials", "connectionstring", "passcode", "dbpass", "userpass",
 	"smtppass", "signingkey", "encryptionkey", "masterkey", "accountkey", "authkey", "secretkeybase"}
-
-// value is what may stand behind a name.
-const value = `(?:"((?:[^"\\\n$]|\\.)(?:[^"\\\n]|\\.){2,})(?:"|$)|'([^'\n]{3,})(?:'|$)|\\?["']?((?:[^\s"',;&$\\]|\\[^\s"'])(?:[^\s"',;&\\]|\\[^\s"']){2,}))`
 
 // spelled are expressions for names, with what may divide their letters.
 func spelled(names []string, between string) []string {
@@ -117,13 +108,6 @@ func spelled(names []string, between string) []string {
 		out[n] = strings.Join(letters, between)
 	}
 	return out
-}
-
-// named finds a value beside its name: password=…, "api_key": "…", --client-secret …. What is a reference to a variable, or
-// hidden already, is none.
-func named(names []string) *regexp.Regexp {
-	either := strings.Join(spelled(names, `[_-]?`), "|")
-	return regexp.MustCompile(`(?i)(?:(?:` + either + `)(?:[0-9]{0,2}\\?["']?\s{0,4}(?::=|=>|:|=|%3D)\s{0,4}|>)|--?[a-z0-9_-]{0,60}(?:` + either + `)\s{1,4})` + value)
 }
 
 // plain is a name without what spellings differ in.
