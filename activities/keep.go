@@ -14,7 +14,8 @@ import (
 // it only ever closes the record of a run whose workflow is seen to have ended. Everything else it reports.
 type Keeper struct {
 	// Records closes the records. Its Store and Now are used.
-	Records    *Activities
+	Records *Activities
+	// Books is nil where the store can't be reached, and Executions where Temporal can't: what needs them is passed over.
 	Books      Books
 	Executions Executions
 	// Wake has the outbox drained.
@@ -70,51 +71,6 @@ type FailingActivity struct {
 	Failure  string
 }
 
-// FindingKind says what is not as it should be.
-type FindingKind string
-
-const (
-	FindingOrphanedRun      FindingKind = "orphaned_run"      // open in the store, and its workflow has ended
-	FindingMissingWorkflow  FindingKind = "missing_workflow"  // open in the store, and Temporal has no such workflow
-	FindingUnrecorded       FindingKind = "unrecorded_run"    // its workflow is open, and the store has no such run
-	FindingEndedRun         FindingKind = "ended_run"         // its workflow is open, and the store says that it ended
-	FindingStrayInteraction FindingKind = "stray_interaction" // open, of a run that ended
-	FindingFailingTask      FindingKind = "failing_task"
-	FindingFailingActivity  FindingKind = "failing_activity"
-	FindingUndelivered      FindingKind = "undelivered"
-	FindingNoWorker         FindingKind = "no_worker"
-	FindingExpiredRules     FindingKind = "expired_rules" // for information: they allow nothing any more
-)
-
-// Finding is one thing that is not as it should be.
-type Finding struct {
-	Kind       FindingKind       `json:"kind"`
-	RunID      interaction.RunID `json:"run_id,omitempty"`
-	WorkflowID string            `json:"workflow_id,omitempty"`
-	What       string            `json:"what"`
-	Advice     string            `json:"advice,omitempty"`
-	Mended     bool              `json:"mended,omitempty"`
-}
-
-// Fault reports whether somebody has to do something about it.
-func (f Finding) Fault() bool { return !f.Mended && f.Kind != FindingExpiredRules }
-
-// KeepInput says what to do.
-type KeepInput struct {
-	// Mend what is safe to mend; else everything is reported only.
-	Mend bool `json:"mend,omitempty"`
-	// GiveUp are runs to be closed that Temporal knows no workflow of. Somebody has looked at them.
-	GiveUp []interaction.RunID `json:"give_up,omitempty"`
-}
-
-// KeepResult is what was found, at most maxFindings.
-type KeepResult struct {
-	Runs     int       `json:"runs"`             // open ones that were looked at
-	Erased   int       `json:"erased,omitempty"` // sessions whose time was over
-	Findings []Finding `json:"findings,omitempty"`
-	More     bool      `json:"more,omitempty"` // there is more than that
-}
-
 const (
 	maxFindings = 200
 	// maxErased bounds the sessions of one round.
@@ -140,12 +96,26 @@ func (k *Keeper) Keep(ctx context.Context, in KeepInput) (KeepResult, error) {
 	if r.Grace == 0 {
 		r.Grace = keepGrace
 	}
-	for _, look := range []func(context.Context) error{r.openRuns, r.live, r.strays, r.outbox, r.expired, r.retain} {
+	for _, look := range r.looks() {
 		if err := look(ctx); err != nil {
 			return r.out, err
 		}
 	}
 	return r.out, nil
+}
+
+// looks are those that what can be reached is enough for.
+func (r *keeping) looks() []func(context.Context) error {
+	switch {
+	case r.Books == nil && r.Executions == nil:
+		return nil
+	case r.Books == nil:
+		return []func(context.Context) error{r.tasks}
+	case r.Executions == nil:
+		return []func(context.Context) error{r.strays, r.outbox, r.expired}
+	default:
+		return []func(context.Context) error{r.openRuns, r.live, r.strays, r.outbox, r.expired, r.retain}
+	}
 }
 
 func (r *keeping) find(f Finding) {
@@ -303,6 +273,29 @@ func (r *keeping) recorded(ctx context.Context, x Execution) error {
 	}
 	r.find(f)
 	return nil
+}
+
+// tasks looks for what is tried again and again in the workflows that are open, without the records of their runs.
+func (r *keeping) tasks(ctx context.Context) error {
+	for token := []byte(nil); ; {
+		list, next, err := r.Executions.Live(ctx, token)
+		if err != nil {
+			return err
+		}
+		for _, x := range list {
+			now, there, err := r.Executions.Execution(ctx, x.WorkflowID)
+			if err != nil {
+				return err
+			}
+			if there && now.Open {
+				r.out.Runs++
+				r.failing(agent.Run{ID: now.RunID}, now)
+			}
+		}
+		if token = next; len(next) == 0 {
+			return nil
+		}
+	}
 }
 
 // strays closes open interactions of runs that have ended.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,9 @@ With --mend, the record of a run whose workflow was ended from outside is closed
 overdue notices are told. --give-up closes the record of a run of which Temporal knows no workflow at all: make sure first
 that this is the right namespace.
 
+Where the database or Temporal can't be reached, that is shown, and what the other knows by itself: without the database, which
+workers are there and what is tried again and again. Nothing is mended then.
+
 Without --config it looks at the running "holdpoint dev" of --data. The exit code is 1 where somebody has to do something.`
 
 func doctorCommand(c *cli) *cobra.Command {
@@ -31,11 +35,11 @@ func doctorCommand(c *cli) *cobra.Command {
 				in.GiveUp = append(in.GiveUp, interaction.RunID(id))
 			}
 			res, err := app.Doctor(cmd.Context(), o, in)
-			if err != nil {
+			if err != nil && len(res.Findings) == 0 {
 				return err
 			}
 			if asJSON {
-				err = c.printJSON(res)
+				err = errors.Join(err, c.printJSON(res))
 			} else {
 				c.diagnosis(res)
 			}
@@ -66,6 +70,9 @@ func givenUp(ids []interaction.RunID, res app.Diagnosis) error {
 	for _, id := range ids {
 		found := res.More
 		for _, f := range res.Findings {
+			if f.Unreachable() { // which says that nothing is mended
+				return nil
+			}
 			found = found || f.RunID == id
 		}
 		if !found {
@@ -82,6 +89,8 @@ func (c *cli) diagnosis(res app.Diagnosis) {
 		what := interaction.Visible(f.What)
 		if f.RunID != "" {
 			what = "run " + interaction.Visible(string(f.RunID)) + ": " + what
+		} else if f.WorkflowID != "" {
+			what = "workflow " + interaction.Visible(f.WorkflowID) + ": " + what
 		}
 		switch {
 		case f.Mended:

@@ -173,48 +173,63 @@ const partDev = "dev"
 
 // prepare makes what both halves need: data directory, log, metrics, definitions, store.
 func (a *App) prepare(ctx context.Context, part string) error {
+	where, err := a.configure(ctx, part)
+	if err != nil {
+		return err
+	}
+	return a.openStores(ctx, where)
+}
+
+// openStores opens the database, and that of rules, where there is one.
+func (a *App) openStores(ctx context.Context, where store.Config) error {
+	var err error
+	if a.store, err = store.Open(ctx, where); err != nil {
+		return err
+	}
+	a.closing(a.store.Close)
+	return a.openRules(ctx, a.defs.cfg)
+}
+
+// configure makes what needs no other server, and says which database there is to open.
+func (a *App) configure(ctx context.Context, part string) (where store.Config, err error) {
 	dev := part == partDev
 	if err := os.MkdirAll(filepath.Join(a.o.Data, privateDir), 0o700); err != nil {
-		return fmt.Errorf("the data directory can't be made: %w: choose another with --data", err)
+		return where, fmt.Errorf("the data directory can't be made: %w: choose another with --data", err)
 	}
 	if err := a.openLog(); err != nil {
-		return err
+		return where, err
 	}
 	if err := a.measure(ctx, part); err != nil {
-		return err
+		return where, err
 	}
 	if err := a.openKeys(ctx); err != nil {
-		return err
+		return where, err
 	}
 	cfg, err := a.loadConfig(dev)
 	if err != nil {
-		return err
+		return where, err
 	}
 	a.hide(cfg.Redacted...)
 	for _, w := range cfg.Warnings {
 		a.log.Warn("the configuration has a mistake that stops nothing", "where", w.Pos.String(), "key", w.Key, "what", w.Text)
 	}
 	if a.defs, err = newDefinitions(cfg, a.o); err != nil {
-		return err
+		return where, err
 	}
 	if err := a.openNotifiers(cfg); err != nil {
-		return err
+		return where, err
 	}
 	if err := checkSharedStore(cfg, a.o); err != nil {
-		return err
+		return where, err
 	}
 	if err := a.openSecrets(cfg, dev); err != nil {
-		return err
+		return where, err
 	}
-	where, err := chooseStore(cfg, a.o, dev)
-	if err != nil {
-		return err
+	if where, err = chooseStore(cfg, a.o, dev); err != nil {
+		return where, err
 	}
-	if a.store, err = store.Open(ctx, a.sealing(where, cfg)); err != nil {
-		return err
-	}
-	a.closing(a.store.Close)
-	return a.openRules(ctx, cfg)
+	where.Log = a.log
+	return a.sealing(where, cfg), nil
 }
 
 // loadConfig reads what is configured; in Dev without configuration, the demo, written into the data directory.

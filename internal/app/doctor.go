@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"holdpoint/activities"
+	"holdpoint/internal/store"
 	"holdpoint/workflows"
 )
 
@@ -22,43 +23,89 @@ type (
 )
 
 // Doctor looks once at what the keeper looks at all the time, and whether workers are there. Without o.Config it looks at
-// the Dev of o.Data, which must be running.
+// the Dev of o.Data, which must be running. Where the store or Temporal can't be reached, that is found, and what the other
+// knows by itself; nothing is mended then. What was found before an error is returned with it.
 func Doctor(ctx context.Context, o Options, in Examination) (out Diagnosis, err error) {
 	a, err := newApp(o)
 	if err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	if err := a.examining(ctx); err != nil {
+	where, options, err := a.examined(ctx)
+	if err != nil {
 		return out, err
 	}
-	if out, err = a.newKeeper(a.newActivities()).Keep(ctx, in); err != nil {
+	gone := a.reach(ctx, where, options)
+	if err := ctx.Err(); err != nil {
 		return out, err
 	}
-	missing, err := a.unserved(ctx)
-	out.Findings = append(missing, out.Findings...)
-	return out, err
+	if len(gone) > 0 {
+		in = Examination{}
+	}
+	keeper := a.newKeeper(a.newActivities())
+	if a.store == nil {
+		keeper.Books = nil
+	}
+	if a.client == nil {
+		keeper.Executions = nil
+	}
+	out, err = keeper.Keep(ctx, in)
+	missing, unseen := a.unserved(ctx)
+	out.Findings = slices.Concat(gone, missing, out.Findings)
+	return out, errors.Join(err, unseen)
 }
 
-// examining connects to the store and to Temporal, and starts nothing.
-func (a *App) examining(ctx context.Context) error {
-	if a.o.Config != "" {
-		return a.startHalf(ctx, "doctor", func() error { return nil })
+// doctorPatience is how long the store is waited for: who asks what is wrong wants to know it now.
+const doctorPatience = 30 * time.Second
+
+// examined is where the store and Temporal are. Nothing is started.
+func (a *App) examined(ctx context.Context) (where store.Config, options client.Options, err error) {
+	part := "doctor"
+	if a.o.Config == "" {
+		info, err := ReadDevInfo(a.o.Data)
+		if err != nil {
+			return where, options, fmt.Errorf("no configuration, and no holdpoint dev runs on %s: name a file or directory with --config", a.o.Data)
+		}
+		part = partDev
+		a.o.Config, a.o.TaskQueue, a.o.NoDemo = info.Config, info.TaskQueue, true
+		orDefault(&a.o.TaskQueue, workflows.DefaultTaskQueue)
+		options = client.Options{HostPort: info.TemporalAddress, Namespace: client.DefaultNamespace}
+	} else if options, err = connection(); err != nil {
+		return where, options, err
 	}
-	info, err := ReadDevInfo(a.o.Data)
-	if err != nil {
-		return fmt.Errorf("no configuration, and no holdpoint dev runs on %s: name a file or directory with --config", a.o.Data)
+	where, err = a.configure(ctx, part)
+	return where, options, err
+}
+
+// reach connects to the store and to Temporal, and says which of them can't be looked at. a.store and a.client are nil then.
+func (a *App) reach(ctx context.Context, where store.Config, options client.Options) (gone []activities.Finding) {
+	add := func(what string, err error, unseen string) {
+		if err != nil {
+			gone = append(gone, activities.Finding{Kind: activities.FindingUnreachable, What: what + " can't be reached: " + err.Error(), Advice: "Not looked at: " + unseen + ". Nothing is mended while that is so."})
+		}
 	}
-	a.o.Config, a.o.TaskQueue, a.o.NoDemo = info.Config, info.TaskQueue, true
-	orDefault(&a.o.TaskQueue, workflows.DefaultTaskQueue)
-	if err := a.prepare(ctx, partDev); err != nil {
-		return err
+	soon, cancel := context.WithTimeout(ctx, doctorPatience) // another process may be bringing the schema up to date
+	defer cancel()
+	if err := a.openStores(soon, where); a.store == nil {
+		add("the store", err, "the records of runs, questions, notices and rules")
+	} else {
+		add("the store of rules", err, "the rules")
 	}
-	return a.dial(ctx, client.Options{HostPort: info.TemporalAddress, Namespace: client.DefaultNamespace})
+	err := a.dial(ctx, options)
+	if err == nil {
+		if err = namespaceThere(ctx, a.client, options); err != nil {
+			a.client = nil // what made it closes it
+		}
+	}
+	add("Temporal", err, "workflows, and whether workers are there")
+	return gone
 }
 
 // unserved finds the task queues that no worker polls.
 func (a *App) unserved(ctx context.Context) (out []activities.Finding, err error) {
+	if a.client == nil {
+		return nil, nil
+	}
 	queues := []string{a.o.TaskQueue}
 	for _, t := range a.defs.cfg.Tools {
 		queues = append(queues, t.TaskQueue)

@@ -15,6 +15,7 @@ import (
 	"holdpoint/interaction"
 	"holdpoint/internal/auth"
 	"holdpoint/internal/store"
+	"holdpoint/internal/telemetry"
 )
 
 // tokens keeps bearer tokens in the store.
@@ -107,6 +108,7 @@ func openStore(ctx context.Context, o Options) (*store.Store, func() error, erro
 	if err := a.openKeys(ctx); err != nil {
 		return nil, nil, err
 	}
+	where.Log = telemetry.NewLog(a.o.Err) // a person waits
 	s, err := store.Open(ctx, a.sealing(where, cfg))
 	if err != nil {
 		return nil, nil, err

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 )
 
@@ -43,6 +44,8 @@ type Config struct {
 	Sealing Sealing
 	// Keys seal it. nil where there are none: then nothing may be sealed, nor be found so.
 	Keys Keys
+	// Log is told what Open waits for. nil tells nobody.
+	Log *slog.Logger
 }
 
 // String shows a configuration without its secret.
@@ -50,7 +53,7 @@ func (c Config) String() string {
 	if c.Driver == Postgres && c.DSN != "" {
 		c.DSN = "********"
 	}
-	c.Keys = nil
+	c.Keys, c.Log = nil, nil
 	type plain Config
 	return fmt.Sprintf("%+v", plain(c))
 }
@@ -120,7 +123,8 @@ type Store struct {
 	slots     *slots     // nil where the answer to a commit can't get lost
 }
 
-// Open opens the database, brings its schema up to date, and refuses one that a newer binary has changed.
+// Open opens the database, brings its schema up to date, and refuses one that a newer binary has changed. While another process
+// brings the schema up to date it waits, until ctx ends, six hours at most.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -150,11 +154,6 @@ func (s *Store) open(ctx context.Context) error {
 	default: // validate lets no other pass
 		return fmt.Errorf("store: configuration: driver %q is unknown", s.cfg.Driver)
 	}
-}
-
-// migrate brings the schema up to date.
-func (s *Store) migrate(ctx context.Context) error {
-	return in(migrate(ctx, s.dialect, s.writer, s.reader), "schema of %s", s.name())
 }
 
 // name is the database in words.
