@@ -42,9 +42,29 @@ func tell(registry huma.Registry, body *huma.Schema, d *huma.ErrorDetail) FieldE
 		parent := location[:max(0, strings.LastIndexByte(location, '.'))]
 		message = "is no field here" + fieldsText(fieldsAt(registry, body, parent))
 	case strings.HasPrefix(message, "expected "):
-		message = "must be " + strings.NewReplacer("string to be", "text that is", "value to be ", "").Replace(strings.TrimPrefix(message, "expected ")) + found(d.Value)
+		message = "must be " + strings.NewReplacer("string to be RFC 3339 date-time", aTime, "string to be", "text that is", "value to be ", "").Replace(strings.TrimPrefix(message, "expected ")) + found(d.Value)
+	case strings.HasPrefix(message, "invalid "):
+		message = parameter(message) + found(d.Value)
 	}
 	return FieldError{Location: location, Message: message}
+}
+
+const aTime = "a time as RFC 3339 has it, such as 2026-01-31T15:04:05Z"
+
+// parameter says what a parameter must be that could not be read as what it is.
+func parameter(message string) string {
+	switch {
+	case strings.HasPrefix(message, "invalid date/time"): // and what follows is Go's layout
+		return "must be " + aTime
+	case message == "invalid integer":
+		return "must be a whole number"
+	case message == "invalid boolean":
+		return "must be true or false"
+	case strings.HasPrefix(message, "invalid float"):
+		return "must be a number"
+	default:
+		return "can't be read"
+	}
 }
 
 // missing is 1 for what is told of a field that is not there.

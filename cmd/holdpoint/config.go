@@ -28,6 +28,7 @@ func configCheckCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check [PATH]", Short: "Find every mistake in a configuration",
 		Long: "Prints every mistake with its file, line and key, and ends with 1; or a line for each component, and ends with 0.\n" +
+			"An allow whose pattern can't be read is one too. Alone it keeps nothing from starting, since it allows nothing.\n" +
 			"Nothing is started, and no model or database is reached.",
 		Args: cobra.MaximumNArgs(1), ValidArgsFunction: yamlFiles,
 		RunE: func(_ *cobra.Command, args []string) error { return c.configCheck(pathOf(args), asJSON) },
@@ -98,16 +99,23 @@ func (c *cli) configCheck(path string, asJSON bool) error {
 	if err != nil {
 		return c.configMistakes(err)
 	}
+	defer c.warnings(cfg) // behind what was asked for
+	if unread := cfg.Unread(); len(unread) > 0 {
+		return c.mistakes(unread)
+	}
 	rows := [][]string{{"TYPE", "NAME", "WHAT IT IS"}}
 	for _, s := range cfg.Summaries() {
 		rows = append(rows, []string{s.Type, s.Name, s.Text})
 	}
 	c.tableRows(rows, func(_ int, text string) string { return text })
+	_, err = fmt.Fprintf(c.out, "No mistakes in %s.\n", components(len(rows)-1))
+	return err
+}
+
+func (c *cli) warnings(cfg *app.Configuration) {
 	for _, w := range cfg.Warnings() {
 		fmt.Fprintf(c.err, "%s %s\n", c.style.yellow("Warning:"), interaction.Visible(w.String()))
 	}
-	_, err = fmt.Fprintf(c.out, "No mistakes in %s.\n", components(len(rows)-1))
-	return err
 }
 
 func components(n int) string {
@@ -123,6 +131,10 @@ func (c *cli) configMistakes(err error) error {
 	if list == nil {
 		return err
 	}
+	return c.mistakes(list)
+}
+
+func (c *cli) mistakes(list []app.Mistake) error {
 	for _, m := range list {
 		if _, err := fmt.Fprintln(c.out, interaction.Visible(m.String())); err != nil {
 			return err
@@ -138,13 +150,14 @@ func (c *cli) configCheckJSON(cfg *app.Configuration, err error) error {
 	out := configChecked{OK: err == nil, Mistakes: []app.Mistake{}, Warnings: []app.Mistake{}, Components: []app.Summary{}}
 	switch list := app.Mistakes(err); {
 	case err == nil:
-		out.Components, out.Warnings = cfg.Summaries(), cfg.Warnings()
+		out.Components, out.Warnings, out.Mistakes = cfg.Summaries(), cfg.Warnings(), cfg.Unread()
+		out.OK = len(out.Mistakes) == 0
 	case list != nil:
 		out.Mistakes = list
 	default:
 		out.Error = err.Error()
 	}
-	if printErr := c.printJSON(out); printErr != nil || err == nil {
+	if printErr := c.printJSON(out); printErr != nil || out.OK {
 		return printErr
 	}
 	return &exit{code: exitError}

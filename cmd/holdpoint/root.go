@@ -41,6 +41,7 @@ func newRoot(c *cli) (root *cobra.Command, begun *bool) {
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
+	root.SetFlagErrorFunc(misread)
 	root.AddCommand(runCommand(c), runsCommand(c), watchCommand(c), stepsCommand(c), controlCommand(c), messageCommand(c),
 		inboxCommand(c), respondCommand(c), askCommand(c), approvalsCommand(c), rulesCommand(c), tokenCommand(c), auditCommand(c), keysCommand(c), configCommand(c), devCommand(c), workerCommand(c),
 		apiCommand(c), doctorCommand(c), eraseCommand(c), replayCommand(c), codecCommand(c), versionCommand(c))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/csv"
 	"errors"
 	"strconv"
 	"strings"
@@ -30,6 +31,26 @@ func understood(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		understood(below)
 	}
+}
+
+// misread says of a flag's value what it must be; what Go's parsers say of it is for programmers.
+func misread(_ *cobra.Command, err error) error {
+	var number *strconv.NumError
+	var list *csv.ParseError
+	switch {
+	case errors.As(err, &list):
+		return errors.New(strings.TrimSuffix(err.Error(), list.Error()) + "write texts with commas between them, and in double quotes what has a comma or a quote in it, each such quote twice")
+	case !errors.As(err, &number):
+		return err
+	}
+	want := "write a whole number"
+	switch {
+	case number.Func == "ParseBool":
+		want = "write true or false, or the flag alone"
+	case errors.Is(number, strconv.ErrRange):
+		want = "write a smaller number"
+	}
+	return errors.New(strings.TrimSuffix(err.Error(), number.Error()) + want)
 }
 
 // misused says which argument is too many, or that one is missing.

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"io"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"holdpoint/interaction"
 	"holdpoint/internal/app"
@@ -37,6 +41,40 @@ func TestEveryFlagThatTakesALengthTakesDays(t *testing.T) {
 		if (span{&d}).Set(text) == nil {
 			t.Errorf("--wait %q was taken", text)
 		}
+	}
+}
+
+// TestAFlagThatCantBeReadIsToldInOurWords gives every flag of every command a value that no flag takes as it is.
+func TestAFlagThatCantBeReadIsToldInOurWords(t *testing.T) {
+	t.Parallel()
+	root, _ := newRoot(&cli{out: io.Discard, err: io.Discard, getenv: func(string) (string, bool) { return "", false }})
+	told := map[string]string{}
+	for _, cmd := range leaves(root) {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		for _, name := range names {
+			for _, value := range []string{`a "quote`, "99999999999999999999"} {
+				err := cmd.ParseFlags([]string{"--" + name + "=" + value})
+				if err == nil {
+					continue
+				}
+				err = cmd.FlagErrorFunc()(cmd, err)
+				told[name] += err.Error() + "\n"
+				for _, word := range []string{"strconv", "parsing", "invalid syntax", "out of range", "2006", "time:", "parse error"} {
+					if strings.Contains(err.Error(), word) {
+						t.Errorf("%s --%s: %v", cmd.CommandPath(), name, err)
+					}
+				}
+			}
+		}
+	}
+	for name, want := range map[string]string{"limit": "write a whole number\n", "json": "write true or false, or the flag alone\n", "give-up": "in double quotes", "keep-every": "such as 30s, 15m, 72h or 30d"} {
+		if !strings.Contains(told[name], want) {
+			t.Errorf("--%s: %q", name, told[name])
+		}
+	}
+	if !strings.Contains(told["limit"], "write a smaller number") {
+		t.Errorf("--limit: %q", told["limit"])
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,8 +53,16 @@ type Configuration struct {
 	tools map[string]tool.Definition
 }
 
-// Warnings are what is wrong and stops nothing: rules that never match, and that there is nothing to run.
-func (c *Configuration) Warnings() []Mistake { return mistakes(c.cfg.Warnings) }
+// Warnings are what has no effect and may be meant so: rules that no call matches, and that there is nothing to run.
+func (c *Configuration) Warnings() []Mistake { return c.warned(false) }
+
+// Unread are the allows whose patterns can't be read. What starts with them starts, since an allow that never matches is safe;
+// to whoever looks for mistakes each is one.
+func (c *Configuration) Unread() []Mistake { return c.warned(true) }
+
+func (c *Configuration) warned(unread bool) []Mistake {
+	return mistakes(slices.DeleteFunc(slices.Clone(c.cfg.Warnings), func(p config.Problem) bool { return p.Unread != unread }))
+}
 
 // CheckConfig reads a configuration, a file or a directory, as Dev, Worker and API do, and finds every mistake that
 // they would. Nothing is started and no network is used. getenv nil means the process's environment.

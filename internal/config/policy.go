@@ -109,6 +109,7 @@ func (s *section) warnsOf(written scalar) bool {
 		return false
 	}
 	s.l.warn(s.file, written.line, s.prefix+"match", "%v; until then the rule allows nothing", legible(err, written))
+	s.l.config.Warnings[len(s.l.config.Warnings)-1].Unread = true
 	return true
 }
 

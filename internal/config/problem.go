@@ -13,6 +13,9 @@ type Problem struct {
 	Key string
 	// Text says what is wrong and how to mend it. It never has a value that came from the environment.
 	Text string
+	// Unread is set on a warning of an allow whose pattern can't be read: it stops nothing that starts, and is a mistake
+	// all the same to whoever asks for those.
+	Unread bool
 }
 
 // String is file:line: key: text.
