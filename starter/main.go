@@ -55,7 +55,8 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	if err != nil {
 		return err
 	}
-	settings, err := envconfig.LoadDefaultClientOptions()
+	// A key of the file that is misspelt would leave another namespace, or no TLS, in force.
+	settings, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{ConfigFileStrict: true})
 	if err != nil {
 		return fmt.Errorf("the connection settings (TEMPORAL_* variables, profile file) can't be used: %w", err)
 	}

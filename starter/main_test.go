@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -55,5 +57,17 @@ func TestWhatIsWrongIsRefusedBeforeTemporalIsAsked(t *testing.T) {
 		if err := run(t.Context(), &bytes.Buffer{}, o); err == nil {
 			t.Errorf("%s was taken", name)
 		}
+	}
+}
+
+// Not parallel: the settings of Temporal are those of the process.
+func TestAMisspeltKeyOfTheProfileFileIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "temporal.toml")
+	if err := os.WriteFile(file, []byte("[profile.default]\nnamespce = \"agents\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TEMPORAL_CONFIG_FILE", file)
+	if err := run(t.Context(), &bytes.Buffer{}, options{agent: "a", input: "x"}); err == nil || !strings.Contains(err.Error(), "namespce") {
+		t.Error(err)
 	}
 }

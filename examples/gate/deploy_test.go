@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,5 +101,17 @@ func TestOneRejectionIsEnough(t *testing.T) {
 	}
 	if done := await(); done != "v1.2.3 was not deployed (answered)" {
 		t.Error(done)
+	}
+}
+
+// Not parallel: the settings of Temporal are those of the process.
+func TestAMisspeltKeyOfTheProfileFileIsRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "temporal.toml")
+	if err := os.WriteFile(file, []byte("[profile.default]\nnamespce = \"agents\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TEMPORAL_CONFIG_FILE", file)
+	if _, err := connect(); err == nil || !strings.Contains(err.Error(), "namespce") {
+		t.Error(err)
 	}
 }

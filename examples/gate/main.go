@@ -14,7 +14,7 @@ const queue = "holdpoint-example-gate"
 
 // main runs Deploy to its end, with the connection that the TEMPORAL_* variables name, and says how to answer.
 func main() {
-	c, err := client.Dial(envconfig.MustLoadDefaultClientOptions())
+	c, err := connect()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -36,4 +36,14 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Println(done)
+}
+
+// connect takes the settings of the TEMPORAL_* variables and the profile file. A key of the file that is misspelt is refused: it
+// would leave another namespace, or no TLS, in force.
+func connect() (client.Client, error) {
+	settings, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{ConfigFileStrict: true})
+	if err != nil {
+		return nil, err
+	}
+	return client.Dial(settings)
 }
