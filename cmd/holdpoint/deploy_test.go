@@ -195,6 +195,7 @@ func TestTheTopologyApprovesARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := m.topology(t, dir)
+	m.secondTopology(t, dir)
 	url := regexp.MustCompile(`(?m)^Bridges +\S+ (\S+)$`).FindStringSubmatch(said) // the second, for a change
 	if url == nil {
 		t.Fatalf("no bridge is named:\n%s", said)
@@ -211,8 +212,33 @@ func TestTheTopologyApprovesARun(t *testing.T) {
 	}
 }
 
-// topology starts the topology, returns what it says when it is ready, and ends it with the test as Ctrl-C does.
-func (m *machine) topology(t *testing.T, dir string) string {
+// secondTopology starts another one where one runs already, and where a port is taken.
+func (m *machine) secondTopology(t *testing.T, dir string) {
+	t.Helper()
+	first, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:7401")
+	if err == nil { // else somebody else has it
+		defer taken.Close()
+	}
+	for _, tc := range []struct{ dir, ports, want string }{
+		{dir, "free", "it runs already, as process " + strings.TrimSpace(string(first))}, {dir, "fixed", "it runs already"}, {t.TempDir(), "fixed", "of 127.0.0.1 is taken"},
+	} {
+		cmd := m.topologyCommand(t, tc.dir)
+		cmd.Env = append(cmd.Env, "TOPOLOGY_PORTS="+tc.ports)
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), tc.want) || !strings.Contains(string(out), "TOPOLOGY_PORTS=free make topology") || strings.Contains(string(out), "postgres has ended") {
+			t.Errorf("a second one in %s: %v\n%s", tc.dir, err, out)
+		}
+	}
+	if again, err := os.ReadFile(filepath.Join(dir, "pid")); err != nil || string(again) != string(first) {
+		t.Errorf("the first is %q now: %v", again, err)
+	}
+}
+
+func (m *machine) topologyCommand(t *testing.T, dir string) *exec.Cmd {
 	t.Helper()
 	script, err := filepath.Abs(filepath.Join(repository, "deploy", "topology"))
 	if err != nil {
@@ -221,6 +247,13 @@ func (m *machine) topology(t *testing.T, dir string) string {
 	cmd := m.command(context.Background(), script)
 	cmd.Env = append(cmd.Env, "TOPOLOGY_DIR="+dir, "TOPOLOGY_PORTS=free", "HOLDPOINT="+filepath.Join(m.dir, "bin", "holdpoint"),
 		"TEMPORAL="+filepath.Join(m.dir, "bin", "temporal"))
+	return cmd
+}
+
+// topology starts the topology, returns what it says when it is ready, and ends it with the test as Ctrl-C does.
+func (m *machine) topology(t *testing.T, dir string) string {
+	t.Helper()
+	cmd := m.topologyCommand(t, dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
