@@ -69,7 +69,12 @@ func leaks(h *apptest.Holdpoint, run apptest.RunView, texts ...string) (where []
 // tables reads the whole database.
 func tables(h *apptest.Holdpoint) map[string]string {
 	h.T.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(h.Options.Data, "private", "holdpoint.db")+"?mode=ro")
+	return tablesIn(h, filepath.Join(h.Options.Data, "private", "holdpoint.db"))
+}
+
+func tablesIn(h *apptest.Holdpoint, file string) map[string]string {
+	h.T.Helper()
+	db, err := sql.Open("sqlite", "file:"+file+"?mode=ro")
 	if err != nil {
 		h.T.Fatal(err)
 	}

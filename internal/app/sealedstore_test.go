@@ -15,7 +15,6 @@ import (
 	"holdpoint/internal/app"
 	"holdpoint/internal/app/apptest"
 	"holdpoint/internal/seal"
-	"holdpoint/internal/store/compress/compresstest"
 	"holdpoint/internal/store/pgtest"
 )
 
@@ -51,7 +50,11 @@ func sealedDatabases(t *testing.T) map[string]sealedDatabase {
 				b, _ := os.ReadFile(f)
 				all = append(all, b...)
 			}
-			return compresstest.Expand(h.T, string(all))
+			out := []string{string(all)}
+			for _, rows := range tablesIn(h, file) {
+				out = append(out, rows)
+			}
+			return strings.Join(out, "\n")
 		}},
 		"postgres": {"store_type: postgres\ndsn: \"" + dsn + "\"", func(h *apptest.Holdpoint) string {
 			db, err := sql.Open("pgx", dsn)

@@ -35,9 +35,9 @@ func decodeRaw(s string) ([]byte, error) {
 }
 
 // encodeBytes returns the form in which bytes are written to a cell: encodeRaw's, sealed, with the limit on size.
-func (q queries) encodeBytes(c cell, b []byte) (string, error) {
+func (q queries) encodeBytes(c cell, b []byte) (any, error) {
 	if len(b) > MaxValueBytes {
-		return "", tooLarge(c.what, len(b))
+		return nil, tooLarge(c.what, len(b))
 	}
 	return q.vault.put(c, encodeRaw(b)), nil
 }
@@ -51,10 +51,10 @@ func (q queries) decodeBytes(c cell, text string) ([]byte, error) {
 }
 
 // encode returns the form in which a record is written to a cell: its JSON, sealed.
-func (q queries) encode(c cell, v any) (string, error) {
+func (q queries) encode(c cell, v any) (any, error) {
 	text, err := toJSON(c.what, v)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	return q.vault.put(c, text), nil
 }

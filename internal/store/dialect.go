@@ -35,6 +35,10 @@ type dialect struct {
 	fate       string
 	// version is a query whose text differs, on the same connection, once another connection has committed.
 	version string
+	// bytes says that a column takes any bytes, whatever it is declared as. What was written as text stays text.
+	bytes bool
+	// start is an expression for the first bytes of a column, %[1]s, as many as %[2]s says, as text.
+	start string
 	// beforeColon is an expression for the part of a text before its first colon, %[1]s.
 	beforeColon string
 	// settle is a statement that takes what was overwritten out of the database's files. "" where that is the operator's.
@@ -44,13 +48,15 @@ type dialect struct {
 // sqliteDialect needs no row locks: BEGIN IMMEDIATE (which the data source name asks for) admits one writer.
 var sqliteDialect = &dialect{
 	goose:      goose.DialectSQLite3,
-	migrations: []*goose.Migration{closedNames("", "WITHOUT ROWID"), sealingTable(""), sqliteEventKeys},
+	migrations: []*goose.Migration{closedNames("", "WITHOUT ROWID"), sealingTable(""), sqliteEventKeys, sqliteAsBytes},
 	write:      &sql.TxOptions{},
 	snapshot:   &sql.TxOptions{ReadOnly: true},
 	busy:       sqliteBusy,
 	lost:       func(error) bool { return false },
 	version:    "PRAGMA data_version",
 
+	bytes:       true,
+	start:       "CAST(substr(CAST(%[1]s AS BLOB), 1, %[2]s) AS TEXT)",
 	beforeColon: "substr(%[1]s, 1, instr(%[1]s, ':') - 1)",
 	settle:      "PRAGMA wal_checkpoint(TRUNCATE)",
 }

@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -71,7 +73,7 @@ func (tx *Tx) appendAfter(ctx context.Context, stream, run interaction.RunID, he
 		return head, nil
 	}
 	tx.touched[stream] = true
-	return end, tx.update(ctx, `UPDATE runs SET head_number = ?, head_hash = ? WHERE id = ?`, end.Number, end.Hash, stream)
+	return end, tx.update(ctx, `UPDATE runs SET head_number = ?, head_hash = ? WHERE id = ?`, end.Number, tx.sum(end.Hash), stream)
 }
 
 // knownKeys are those of the events' keys that the run has.
@@ -131,14 +133,79 @@ func prepareEvent(run interaction.RunID, e event.Event) (event.Event, error) {
 }
 
 func (q queries) insertEvent(ctx context.Context, stream interaction.RunID, origin string, e event.Event) error {
-	payload, err := q.encodeBytes(eventPayload.of(stream, e.Number), e.Payload)
+	salt, payload, err := q.encodePayload(stream, e)
 	if err != nil {
 		return err
 	}
 	return q.insert(ctx, `INSERT INTO events (run_id, origin, number, type, happened_at, event_key, salt, payload, payload_hash, hash)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		stream, origin, e.Number, string(e.Type), e.Time.UnixMicro(), sql.NullString{String: streamKey(origin, e.Key), Valid: e.Key != ""},
-		q.vault.put(eventSalt.of(stream, e.Number), hex.EncodeToString(e.Salt)), payload, e.Inner, e.Hash)
+		salt, payload, q.sum(e.Inner), q.sum(e.Hash))
+}
+
+// encodePayload returns what is written of an event's salt and payload. Where bytes can be kept, the salt is the beginning of the
+// payload, and has no value of its own.
+func (q queries) encodePayload(stream interaction.RunID, e event.Event) (salt, payload any, err error) {
+	if len(e.Payload) > MaxValueBytes {
+		return nil, nil, tooLarge(eventPayload.what, len(e.Payload))
+	}
+	at, text := eventPayload.of(stream, e.Number), encodeRaw(e.Payload)
+	if q.d.bytes {
+		return nil, q.vault.put(at, saltText.EncodeToString(e.Salt)+text), nil
+	}
+	return q.vault.put(eventSalt.of(stream, e.Number), hex.EncodeToString(e.Salt)), q.vault.put(at, text), nil
+}
+
+// saltText spells a salt before a payload.
+var saltText = base64.RawStdEncoding
+
+// decodePayload is encodePayload undone. In databases from before there are salts of their own everywhere.
+func (q queries) decodePayload(stream interaction.RunID, e *event.Event, salt sql.NullString, payload string) error {
+	text, err := q.vault.open(eventPayload.of(stream, e.Number), payload)
+	if err != nil {
+		return unreadable(*e, "payload", err)
+	}
+	if salt.Valid {
+		if e.Salt, err = q.openSalt(eventSalt.of(stream, e.Number), salt.String); err != nil {
+			return unreadable(*e, "salt", err)
+		}
+	} else {
+		e.Salt, text = cutSalt(text)
+	}
+	if e.Payload, err = decodeRaw(text); err != nil {
+		return unreadable(*e, "payload", err)
+	}
+	return nil
+}
+
+// cutSalt takes the salt from before a payload. Text that begins with none was put there by somebody else: it is a payload whose
+// hash is not that of the record.
+func cutSalt(text string) (salt []byte, payload string) {
+	n := saltText.EncodedLen(saltBytes)
+	if len(text) < n {
+		return nil, text
+	}
+	salt, err := saltText.DecodeString(text[:n])
+	if err != nil {
+		return nil, text
+	}
+	return salt, text[n:]
+}
+
+// sum is a hash, which is written in hex, as it is kept.
+func (q queries) sum(hash string) any {
+	if b, err := hex.DecodeString(hash); err == nil && q.d.bytes && len(b) == sha256.Size {
+		return b
+	}
+	return hash
+}
+
+// sumText is sum undone, and what was written before there was sum is as it was.
+func sumText(kept string) string {
+	if len(kept) == sha256.Size {
+		return hex.EncodeToString([]byte(kept))
+	}
+	return kept
 }
 
 // scanEvent reads an event back, Inner included, so that event.Verify also takes one whose payload was erased.
@@ -150,6 +217,7 @@ func (q queries) scanEvent(rows *sql.Rows) (e event.Event, err error) {
 		return e, err
 	}
 	stream := e.RunID
+	e.Inner, e.Hash = sumText(e.Inner), sumText(e.Hash)
 	e.Time, e.Key = time.UnixMicro(at).UTC(), strings.TrimPrefix(key.String, streamKey(origin, ""))
 	if origin != "" {
 		e.RunID = interaction.RunID(origin)
@@ -157,13 +225,7 @@ func (q queries) scanEvent(rows *sql.Rows) (e event.Event, err error) {
 	if !payload.Valid {
 		return e, nil
 	}
-	if e.Salt, err = q.openSalt(eventSalt.of(stream, e.Number), salt.String); err != nil {
-		return e, unreadable(e, "salt", err)
-	}
-	if e.Payload, err = q.decodeBytes(eventPayload.of(stream, e.Number), payload.String); err != nil {
-		return e, unreadable(e, "payload", err)
-	}
-	return e, nil
+	return e, q.decodePayload(stream, &e, salt, payload.String)
 }
 
 func (q queries) openSalt(c cell, text string) ([]byte, error) {
@@ -193,7 +255,7 @@ func (q queries) events(ctx context.Context, run interaction.RunID, after int64,
 // ownEvents are those of a called run in the stream of its root.
 func (q queries) ownEvents(ctx context.Context, run interaction.RunID, after int64, limit int) ([]event.Event, error) {
 	return all(ctx, q, q.scanEvent, `SELECT `+eventColumns+`
-		FROM events WHERE origin = ? AND number > ? ORDER BY number LIMIT ?`, run, after, limit)
+		FROM events WHERE origin = ? AND origin <> '' AND number > ? ORDER BY number LIMIT ?`, run, after, limit)
 }
 
 // maxEvents bounds one read of a run's record.

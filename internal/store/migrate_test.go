@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,7 @@ import (
 	"holdpoint/internal/store"
 )
 
-// toVersion18 takes back what versions 19 and 20 of the schema changed, and writes a payload as it was written then.
+// toVersion18 takes back what the versions of the schema after it changed.
 var toVersion18 = map[store.Driver][]string{
 	store.SQLite: {
 		`ALTER TABLE events RENAME TO newer`,
@@ -32,6 +33,7 @@ var toVersion18 = map[store.Driver][]string{
 // olderIndexes are those of version 18 that are no more.
 const olderIndexes = `CREATE INDEX events_by_time ON events (happened_at, run_id, number);
 	CREATE INDEX interactions_by_expiry ON interactions (expires_at, status);
+	DROP INDEX runs_by_root; CREATE INDEX runs_by_root ON runs (root_id, started_at, id);
 	DROP INDEX runs_by_user; CREATE INDEX runs_by_user ON runs (user_id, started_at, id)`
 
 func TestADatabaseOfAnOlderVersionIsBroughtForward(t *testing.T) {
@@ -45,12 +47,18 @@ func TestADatabaseOfAnOlderVersionIsBroughtForward(t *testing.T) {
 			_, err := tx.AppendEvents(ctx, "r1", long, keyed, note("r1", "without"), note("r1", "without"))
 			return err
 		})
+		written, err := s.Events(t.Context(), "r1", 0, 0)
+		no(t, err)
+		first, last := written[0], written[len(written)-1]
 		indexes := d.indexes(t)
 		no(t, s.Close())
 
 		d.raw(t, toVersion18[d.cfg.Driver]...)
 		d.raw(t, strings.Split(olderIndexes, ";")...)
-		d.raw(t, `UPDATE events SET payload = '`+string(long.Payload)+`' WHERE number = 1`, `DELETE FROM goose_db_version WHERE version_id > 18`)
+		// As it was written then.
+		d.raw(t, fmt.Sprintf(`UPDATE events SET payload = '%s', salt = '%x', payload_hash = '%s', hash = '%s' WHERE number = 1`,
+			first.Payload, first.Salt, event.PayloadHash(first.Salt, first.Payload), first.Hash),
+			fmt.Sprintf(`UPDATE runs SET head_hash = '%s'`, last.Hash), `DELETE FROM goose_db_version WHERE version_id > 18`)
 
 		s = open(t, d.cfg)
 		if got := d.indexes(t); !slices.Equal(got, indexes) {

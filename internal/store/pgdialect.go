@@ -35,6 +35,7 @@ var postgresDialect = &dialect{
 	fate: `INSERT INTO commits (slot, token, used_at) VALUES (?, '', 0)
 		ON CONFLICT (slot) DO UPDATE SET slot = excluded.slot RETURNING token`,
 	version:     "SELECT pg_current_snapshot()::text", // changes with every transaction that ends
+	start:       "substr(%[1]s, 1, %[2]s)",
 	beforeColon: "split_part(%[1]s, ':', 1)",
 }
 

@@ -67,10 +67,19 @@ func (s *Store) settle(ctx context.Context) error {
 	return in(err, "settle %s", s.name())
 }
 
-// old is a value that is to be sealed anew.
+// old is a value that is to be sealed anew, a string or bytes.
 type old struct {
-	at   []any
-	text string
+	at    []any
+	value any
+}
+
+// text is the value as vault.open takes it.
+func (o old) text() string {
+	if b, ok := o.value.([]byte); ok {
+		return string(b)
+	}
+	text, _ := o.value.(string) // no column has anything else
+	return text
 }
 
 func (s *Store) resealColumn(ctx context.Context, c sealedColumn, out *Resealed, tell func(Resealed)) error {
@@ -79,7 +88,7 @@ func (s *Store) resealColumn(ctx context.Context, c sealedColumn, out *Resealed,
 	var after []any
 	for {
 		var w where
-		w.add(c.name+" IS NOT NULL AND substr("+c.name+", 1, ?) <> ?", len(current), current)
+		w.add(c.name+" IS NOT NULL AND "+fmt.Sprintf(s.dialect.start, c.name, "?")+" <> ?", len(current), current)
 		if after != nil {
 			w.add("("+keys+") > ("+marks(len(after))+")", after...)
 		}
@@ -103,15 +112,15 @@ func scanOld(keys int) func(*sql.Rows) (old, error) {
 		for n := range dest {
 			dest[n] = &o.at[n]
 		}
-		return o, rows.Scan(append(dest, &o.text)...)
+		return o, rows.Scan(append(dest, &o.value)...)
 	}
 }
 
 // resealBatch writes the values that are still what was read.
 func (s *Store) resealBatch(ctx context.Context, c sealedColumn, batch []old, out *Resealed) error {
-	fresh := make([]string, len(batch))
+	fresh := make([]any, len(batch))
 	for n, o := range batch {
-		text, err := s.vault.open(c.of(o.at...), o.text)
+		text, err := s.vault.open(c.of(o.at...), o.text())
 		var missing *KeyError
 		switch {
 		case err == nil:
@@ -126,11 +135,11 @@ func (s *Store) resealBatch(ctx context.Context, c sealedColumn, batch []old, ou
 	err := s.Write(ctx, func(tx *Tx) error {
 		done = 0
 		for n, o := range batch {
-			if fresh[n] == "" {
+			if fresh[n] == nil {
 				continue
 			}
 			changed, err := tx.exec(ctx, `UPDATE `+c.table+` SET `+c.name+` = ? WHERE `+equal(c.key)+` AND `+c.name+` = ?`,
-				append(append([]any{fresh[n]}, o.at...), o.text)...)
+				append(append([]any{fresh[n]}, o.at...), o.value)...)
 			if err != nil {
 				return err
 			}
@@ -156,7 +165,7 @@ func (s *Store) renameColumn(ctx context.Context, c namedColumn, out *Resealed) 
 		}
 		err = s.Write(ctx, func(tx *Tx) error {
 			for _, o := range batch {
-				if _, err := tx.rename(ctx, c, o.text, o.at...); err != nil {
+				if _, err := tx.rename(ctx, c, o.text(), o.at...); err != nil {
 					return err
 				}
 			}
@@ -197,9 +206,10 @@ type KeyUse struct {
 func (s *Store) KeysInUse(ctx context.Context) ([]KeyUse, error) {
 	counts := map[string]int64{}
 	for _, c := range sealedColumns {
-		rest := fmt.Sprintf("substr(%s, %d, 80)", c.name, len(sealedPrefix)+1) // an id has 64 at most
+		begin := fmt.Sprintf(s.dialect.start, c.name, "80") // an id has 64 bytes at most
+		rest := fmt.Sprintf("substr(%s, %d)", begin, len(sealedPrefix)+1)
 		rows, err := all(ctx, s.read(), func(rows *sql.Rows) (u KeyUse, err error) { return u, rows.Scan(&u.Key, &u.Values) },
-			`SELECT CASE WHEN substr(`+c.name+`, 1, 7) = '`+sealedPrefix+`' THEN `+fmt.Sprintf(s.dialect.beforeColon, rest)+` ELSE '' END, COUNT(*)
+			`SELECT CASE WHEN substr(`+begin+`, 1, 7) = '`+sealedPrefix+`' THEN `+fmt.Sprintf(s.dialect.beforeColon, rest)+` ELSE '' END, COUNT(*)
 			FROM `+c.table+` WHERE `+c.name+` IS NOT NULL GROUP BY 1`)
 		if err != nil {
 			return nil, in(err, "count the keys of %s.%s", c.table, c.name)

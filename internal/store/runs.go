@@ -42,6 +42,7 @@ func (tx *Tx) LockRun(ctx context.Context, id interaction.RunID) (r agent.Run, h
 	found, err = tx.one(ctx, `SELECT body, head_number, head_hash FROM runs WHERE id = ?`+tx.d.forUpdate,
 		[]any{id}, &body, &head.Number, &head.Hash)
 	if found {
+		head.Hash = sumText(head.Hash)
 		r, err = decode[agent.Run](tx.queries, runBody.of(id), body)
 	}
 	return r, head, found && err == nil, in(err, "lock run %s", id)

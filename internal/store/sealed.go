@@ -8,8 +8,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/pressly/goose/v3"
 
 	"holdpoint/internal/store/compress"
@@ -77,6 +79,18 @@ type cell struct {
 
 func (c sealedColumn) of(at ...any) cell { return cell{c, at} }
 
+// kin is the id of the run to which a value's row belongs, where its key begins with one, and the key otherwise: the value is
+// likely to name it. It says how a value was compressed, and so never changes.
+func (c cell) kin() string {
+	key := fmt.Sprint(c.at[0])
+	if len(key) > uuidLength && uuid.Validate(key[:uuidLength]) == nil {
+		return key[:uuidLength]
+	}
+	return key
+}
+
+const uuidLength = 36
+
 // place is what a value is bound to. No key has a NUL.
 func (c cell) place() string {
 	var b strings.Builder
@@ -109,27 +123,40 @@ var namedColumns = []namedColumn{memoryName, resultName, ruleName}
 const (
 	// sealedPrefix begins a sealed value, and its key's id and a colon follow. No JSON begins so, and encodeRaw lets nothing, as with compressed ones.
 	sealedPrefix = "sealed:"
-	namedPrefix  = "keyed:"
+	// unspelt follows the colon where the sealed bytes stand as they are.
+	unspelt     = '\x00'
+	namedPrefix = "keyed:"
 )
 
 // vault seals and opens the values of a database. A nil one does neither.
 type vault struct {
 	keys  Keys // nil where there are none
 	mode  Sealing
+	bytes bool   // the database's columns take any bytes
 	index []byte // the key of names; nil where they are kept as they are
 }
 
 // seals reports whether what is written is sealed.
 func (v *vault) seals() bool { return v != nil && v.mode != SealNothing }
 
-// put is the form in which a value is written: compressed where that is shorter, and sealed.
-func (v *vault) put(c cell, text string) string {
-	if !v.seals() {
-		return compress.Text(text)
+// put is the form in which a value is written: compressed where that is shorter, and sealed. It is bytes where the database
+// takes them and they are no text, else a string.
+func (v *vault) put(c cell, text string) any {
+	// The length of a sealed value tells how well the text could be compressed.
+	switch {
+	case v.seals() && v.bytes:
+		id, sealed := v.keys.Seal(compress.Bytes(text, c.kin()), c.place())
+		return slices.Concat([]byte(sealedPrefix+id+":"), []byte{unspelt}, sealed)
+	case v.seals():
+		id, sealed := v.keys.Seal(compress.Bytes(text, ""), c.place())
+		return sealedPrefix + id + ":" + base64.RawStdEncoding.EncodeToString(sealed)
+	case v != nil && v.bytes:
+		if b := compress.Bytes(text, c.kin()); compress.Compressed(b) {
+			return b
+		}
+		return text
 	}
-	// The length of a sealed value tells how well the text could be compressed, where it told the text's length before.
-	id, sealed := v.keys.Seal(compress.Bytes(text), c.place())
-	return sealedPrefix + id + ":" + base64.RawStdEncoding.EncodeToString(sealed)
+	return compress.Text(text)
 }
 
 // open is what put was given. No error is ever an empty value.
@@ -139,6 +166,10 @@ func (v *vault) open(c cell, text string) (string, error) {
 		if v != nil && v.mode == SealRequired {
 			return "", fmt.Errorf("%w: %s: it was written beside Holdpoint, or before encryption was on: `holdpoint keys reseal` seals what is from before, with encryption: on", ErrClear, c)
 		}
+		if compress.Compressed([]byte(text)) {
+			text, err := compress.FromBytes([]byte(text), c.kin())
+			return text, tampered(c, err)
+		}
 		text, err := compress.FromText(text)
 		return text, tampered(c, err)
 	}
@@ -146,17 +177,25 @@ func (v *vault) open(c cell, text string) (string, error) {
 	if v == nil || v.keys == nil || !v.keys.Has(id) {
 		return "", &KeyError{Key: id, place: c.String()}
 	}
-	b, err := base64.RawStdEncoding.DecodeString(coded)
+	b, err := unspell(coded)
 	if err == nil {
 		b, err = v.keys.Open(id, b, c.place())
 	}
 	if err == nil {
-		text, err = compress.FromBytes(b)
+		text, err = compress.FromBytes(b, c.kin())
 	}
 	if err != nil {
 		return "", tampered(c, err)
 	}
 	return text, nil
+}
+
+// unspell returns the sealed bytes that follow a key's id, in base64 or as they are.
+func unspell(coded string) ([]byte, error) {
+	if raw, ok := strings.CutPrefix(coded, string(unspelt)); ok {
+		return []byte(raw), nil
+	}
+	return base64.RawStdEncoding.DecodeString(coded)
 }
 
 // tampered is the error of a value that put did not write.
@@ -216,7 +255,7 @@ const indexName = "index"
 // openVault finds the key of names, or makes it. A database that was sealed once is opened by who has its key alone, so
 // that a process without it says so when it starts.
 func (s *Store) openVault(ctx context.Context) error {
-	v := &vault{keys: s.cfg.Keys, mode: s.cfg.Sealing}
+	v := &vault{keys: s.cfg.Keys, mode: s.cfg.Sealing, bytes: s.dialect.bytes}
 	s.vault = v
 	text, found, err := s.indexKey(ctx)
 	if err == nil && !found {

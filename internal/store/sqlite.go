@@ -18,8 +18,14 @@ import (
 //go:embed migrations/sqlite/00020_event_keys.sql
 var sqliteEventKeysSQL string
 
-// sqliteEventKeys is version 20 of the schema, which PostgreSQL comes to by a way of its own.
-var sqliteEventKeys = goose.NewGoMigration(20, &goose.GoFunc{RunTx: execAll(sqliteEventKeysSQL)}, nil)
+//go:embed migrations/sqlite/00021_as_bytes.sql
+var sqliteAsBytesSQL string
+
+// Version 20 of the schema, which PostgreSQL comes to by a way of its own, and version 21, which no other dialect has.
+var (
+	sqliteEventKeys = goose.NewGoMigration(20, &goose.GoFunc{RunTx: execAll(sqliteEventKeysSQL)}, nil)
+	sqliteAsBytes   = goose.NewGoMigration(21, &goose.GoFunc{RunTx: execAll(sqliteAsBytesSQL)}, nil)
+)
 
 // openSQLite opens the writer and the readers.
 func (s *Store) openSQLite(ctx context.Context) (err error) {

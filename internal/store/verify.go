@@ -38,6 +38,7 @@ func (q queries) verify(ctx context.Context, run interaction.RunID) error {
 	if err != nil {
 		return err
 	}
+	want.Hash = sumText(want.Hash)
 	if !found {
 		return ErrNotFound
 	}

@@ -3,7 +3,7 @@
 // stores. They are too short to be compressed each by itself, so there is a dictionary with an example of most shapes, to which
 // zstd (RFC 8878) refers.
 //
-// Text and FromText are for a column of text, Bytes and FromBytes for what is sealed.
+// Text and FromText are for a column of text, Bytes and FromBytes for what is sealed, and for columns that take any bytes.
 package compress
 
 import (
@@ -26,6 +26,10 @@ const (
 	Prefix = "zstd1:"
 	// mark begins compressed bytes. No text that is given to Bytes begins so.
 	mark = '\x00'
+	// near follows the mark where here stands for the key. No frame begins so.
+	near = '\x01'
+	// here stands for the key: JSON has no such character, and a text that has it is compressed as it is.
+	here = "\x01"
 
 	dictionaryID = 1
 	// shortest is the length below which too little is gained for the time it takes.
@@ -78,25 +82,44 @@ func FromText(stored string) (string, error) {
 	return decompress(f)
 }
 
-// Bytes returns bytes that FromBytes turns back: compressed, or the text's own where those are fewer. The text must not begin
-// with NUL.
-func Bytes(text string) []byte {
+// Bytes returns bytes that FromBytes turns back with the same key: compressed, or the text's own where those are fewer. The
+// text must not begin with NUL. A key is what is kept beside the value, and so need not stand in it; "" for none.
+func Bytes(text, key string) []byte {
 	if len(text) < shortest {
 		return []byte(text)
 	}
-	f := frame(text)
-	if 1+len(f) >= len(text) {
+	b := []byte{mark}
+	if key != "" && strings.Contains(text, key) && !strings.Contains(text, here) {
+		b = append(append(b, near), frame(strings.ReplaceAll(text, key, here))...)
+	} else {
+		b = append(b, frame(text)...)
+	}
+	if len(b) >= len(text) {
 		return []byte(text)
 	}
-	return append([]byte{mark}, f...)
+	return b
 }
 
+// Compressed reports whether Bytes made the text shorter.
+func Compressed(b []byte) bool { return len(b) > 0 && b[0] == mark }
+
 // FromBytes returns what Bytes was given. An error has no text.
-func FromBytes(b []byte) (string, error) {
-	if len(b) == 0 || b[0] != mark {
+func FromBytes(b []byte, key string) (string, error) {
+	if !Compressed(b) {
 		return string(b), nil
 	}
-	return decompress(b[1:])
+	b = b[1:]
+	if len(b) == 0 || b[0] != near {
+		return decompress(b)
+	}
+	text, err := decompress(b[1:])
+	if err != nil {
+		return "", err
+	}
+	if n := len(text) + strings.Count(text, here)*(len(key)-len(here)); n > MaxLength {
+		return "", fmt.Errorf("it has %d bytes, and %d are allowed", n, MaxLength)
+	}
+	return strings.ReplaceAll(text, here, key), nil
 }
 
 func decompress(frame []byte) (string, error) {

@@ -12,6 +12,9 @@ import (
 	"holdpoint/internal/store/compress"
 )
 
+// key is what stands beside a value.
+const key = "0193a7f0-5b0e-7c3a-9f57-2f0a5f1f6a11"
+
 const base64Alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 func FuzzATextComesBack(f *testing.F) {
@@ -20,6 +23,8 @@ func FuzzATextComesBack(f *testing.F) {
 	f.Add(strings.Repeat("a", 3000))
 	f.Add("zstd" + strings.Repeat("A", 300))
 	f.Add("b\x00\xff" + strings.Repeat("b", 300))
+	f.Add(strings.Repeat(key, 20))
+	f.Add(strings.Repeat(key+"\x01", 20))
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.HasPrefix(text, compress.Prefix) || strings.HasPrefix(text, "\x00") {
 			return
@@ -31,26 +36,59 @@ func FuzzATextComesBack(f *testing.F) {
 		if stored != text && strings.Trim(stored, base64Alphabet+":") != "" {
 			t.Fatalf("%q is no text that every database takes", stored)
 		}
-		if got, err := compress.FromBytes(compress.Bytes(text)); err != nil || got != text {
-			t.Fatalf("bytes: got %q, %v; want %q", got, err, text)
-		}
-		if len(stored) > len(text) || len(compress.Bytes(text)) > len(text) {
+		if len(stored) > len(text) {
 			t.Fatalf("%q became longer", text)
+		}
+		for _, key := range []string{"", key, "a"} {
+			b := compress.Bytes(text, key)
+			if got, err := compress.FromBytes(b, key); err != nil || got != text {
+				t.Fatalf("bytes: got %q, %v; want %q", got, err, text)
+			}
+			if len(b) > len(text) || !compress.Compressed(b) && string(b) != text {
+				t.Fatalf("%q became longer, or another: %q", text, b)
+			}
 		}
 	})
 }
 
 func FuzzAnyFrameIsATextOrAnError(f *testing.F) {
 	f.Add([]byte("x"))
-	f.Add(compress.Bytes(strings.Repeat("a", 300))[1:])
-	f.Add(slices.Concat(compress.Bytes(strings.Repeat("a", 300))[1:], compress.Bytes(strings.Repeat("b", 300))[1:]))
+	f.Add(compress.Bytes(strings.Repeat("a", 300), "")[1:])
+	f.Add(compress.Bytes(strings.Repeat("ab", 300), "a")[1:])
+	f.Add(slices.Concat(compress.Bytes(strings.Repeat("a", 300), "")[1:], compress.Bytes(strings.Repeat("b", 300), "")[1:]))
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		text, err := compress.FromText(compress.Prefix + base64.RawStdEncoding.EncodeToString(frame))
-		sealed, sealedErr := compress.FromBytes(append([]byte{0}, frame...))
+		sealed, sealedErr := compress.FromBytes(append([]byte{0}, frame...), key)
+		if sealedErr != nil && sealed != "" || len(sealed) > compress.MaxLength {
+			t.Fatalf("%q, %v", sealed, sealedErr)
+		}
+		if len(frame) > 0 && frame[0] == 1 { // the key may stand in it
+			return
+		}
 		if text != sealed || (err == nil) != (sealedErr == nil) || err != nil && text != "" || len(text) > compress.MaxLength {
 			t.Fatalf("%q, %v; %q, %v", text, err, sealed, sealedErr)
 		}
 	})
+}
+
+func TestAKeyBesideTheValueIsNotStoredInIt(t *testing.T) {
+	t.Parallel()
+	text := `{"run_id":"` + key + `","workflow_id":"` + key + `","input":"` + strings.Repeat("what is to be done, ", 8) + `"}`
+	with, without := compress.Bytes(text, key), compress.Bytes(text, "")
+	if len(with)+len(key)/2 > len(without) {
+		t.Errorf("%d bytes with the key beside it, %d without", len(with), len(without))
+	}
+	if got, err := compress.FromBytes(with, "another"); err != nil || got == text {
+		t.Errorf("the text came back beside another key: %q, %v", got, err)
+	}
+}
+
+func TestAKeyThatStandsOftenDoesNotMakeAHugeText(t *testing.T) {
+	t.Parallel()
+	b := compress.Bytes(strings.Repeat("k", 1<<20), "k")
+	if text, err := compress.FromBytes(b, strings.Repeat("k", 100)); err == nil {
+		t.Errorf("%d bytes became %d", len(b), len(text))
+	}
 }
 
 func TestWhatWasCompressedOnceIsReadForEver(t *testing.T) {
@@ -61,6 +99,15 @@ func TestWhatWasCompressedOnceIsReadForEver(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("got %q, %v: the dictionary has changed, or zstd: databases that were written before can't be read", got, err)
 	}
+	for key, coded := range map[string]string{"": "ACi1L/0hAcKdAgBEAnJzMXMxIjpzaGlwYXdhaXRpbmcxMS0yOVQwNDowMDowMFoifQ8AN+PBeVkY9kpYhhu0MgRuCKTeBhFRG7QeB3N4Gb+MwD9b2DMmYgDjdsYLAg", "r1": "AAEotS/9IQHBhQIARAIBczFzMSI6c2hpcGF3YWl0aW5nMTEtMjlUMDQ6MDA6MDBaIn0OADbjgXlZ+PVKUIYbpDIEbgig3oYQURuwHgdyeBm7jMA+W5BniHeGsQI"} {
+		b, err := base64.RawStdEncoding.DecodeString(coded)
+		if err == nil {
+			got, err = compress.FromBytes(b, key)
+		}
+		if err != nil || got != want {
+			t.Errorf("bytes beside %q: got %q, %v", key, got, err)
+		}
+	}
 }
 
 func TestTheFieldsOfARecordAreNotStoredAgainAndAgain(t *testing.T) {
@@ -69,7 +116,7 @@ func TestTheFieldsOfARecordAreNotStoredAgainAndAgain(t *testing.T) {
 	if n := len(compress.Text(record)); n > len(record)/2 {
 		t.Errorf("text: %d bytes for %d", n, len(record))
 	}
-	if n := len(compress.Bytes(record)); n > len(record)/3 {
+	if n := len(compress.Bytes(record, "")); n > len(record)/3 {
 		t.Errorf("bytes: %d bytes for %d", n, len(record))
 	}
 }
