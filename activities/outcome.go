@@ -76,6 +76,9 @@ func (x *execution) storeIn(ctx context.Context, tx Tx, out tool.Outcome) (*RunT
 		if err := tx.SaveExecution(ctx, entry); err != nil {
 			return nil, err
 		}
+		if !x.ag.EnableHITL {
+			return w.finish(unanswered(*out.Request))
+		}
 		q := x.toolQuestion(*out.Request)
 		if err := interaction.Open(q, w.now).Request.Validate(); err != nil {
 			return w.finish(tool.Result{Status: tool.StatusError, Content: "The tool asked what can't be put to a person: " + err.Error()})
@@ -152,6 +155,14 @@ func (x *execution) mayRunAgain(entry tool.Execution) bool {
 	return ap != nil && ap.Status == interaction.StatusAnswered && ap.Action == interaction.ActionApprove &&
 		x.asked.Request.Kind == interaction.KindOutcomeUnknown &&
 		x.asked.Request.Metadata[metaAttempt] == strconv.Itoa(entry.Attempt)
+}
+
+// askOutcome has people say what becomes of an effect that may or may not have happened. It is not tried again without them.
+func (x *execution) askOutcome(w *callWriter, entry tool.Execution) (*RunToolResult, error) {
+	if !x.ag.EnableHITL {
+		return w.finish(unknownResult(interaction.Outcome{}))
+	}
+	return w.ask(x.unknownOutcome(entry))
 }
 
 // unknownOutcome asks what to do about an effect that may or may not have happened.

@@ -8,6 +8,7 @@ import (
 	"holdpoint/agent"
 	"holdpoint/event"
 	"holdpoint/interaction"
+	"holdpoint/permission"
 	"holdpoint/tool"
 )
 
@@ -98,6 +99,18 @@ func resolved(asked interaction.Request, out interaction.Outcome) tool.Result {
 	default:
 		return tool.Result{Status: tool.StatusRejected, Content: fmt.Sprintf("The call was not run: the answer %q can't be carried out here.", out.Action)}
 	}
+}
+
+// unapproved is the result of a call that needs a person, of an agent that runs without people. Nobody said no to it.
+func unapproved(d permission.Decision) *tool.Result {
+	return &tool.Result{Status: tool.StatusUnreachable, Content: "This call needs a person's approval (" + d.Reason +
+		"), and this agent runs without people: nobody was asked. It was not run. Go on without it."}
+}
+
+// unanswered is the result of a call whose tool asks people, of such an agent.
+func unanswered(q interaction.Request) tool.Result {
+	return tool.Result{Status: tool.StatusUnreachable, Content: "The tool asks a person (" + interaction.Visible(clip(q.Title, interaction.MaxTitleBytes)) +
+		"), and this agent runs without people: nobody was asked, and the call ended there. Go on without an answer."}
 }
 
 func unknownResult(out interaction.Outcome) tool.Result {

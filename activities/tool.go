@@ -223,7 +223,7 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 	}
 	if begun && entry.State == tool.StateStarted && !x.mayRunAgain(entry) {
 		x.a.observer().Unknown(x.impl.Definition().Name)
-		return w.ask(x.unknownOutcome(entry))
+		return x.askOutcome(w, entry)
 	}
 	if stop, err := x.check(w); stop != nil || err != nil {
 		return stop, err
@@ -283,8 +283,7 @@ func (x *execution) check(w *callWriter) (*RunToolResult, error) {
 
 func (x *execution) reask(w *callWriter, why string) (*RunToolResult, error) {
 	if !x.ag.EnableHITL {
-		return w.finish(tool.Result{Status: tool.StatusRejected, Content: "This call needs a person's approval (" +
-			x.decide.Reason + "), and this agent runs without people. It was not run."})
+		return w.finish(*unapproved(x.decide))
 	}
 	return w.ask(x.again(why))
 }

@@ -275,8 +275,7 @@ func (w *turnWriter) call(step interaction.StepID, index int, c taken, d permiss
 	case d.Effect == permission.Allow:
 		plan.Next, plan.Quick = NextRun, quick(c.def)
 	case !w.ag.EnableHITL:
-		closed = &tool.Result{Status: tool.StatusRejected, Content: "This call needs a person's approval (" + d.Reason +
-			"), and this agent runs without people. It was not run."}
+		closed = unapproved(d)
 	default:
 		closed, err = w.ask(&plan, rec, step, c, d)
 	}

@@ -31,7 +31,7 @@ type Agent struct {
 	MaxSteps int `json:"max_steps"`
 	// Workspace is the directory that file tools and bash work in, absolute. "" gives no file access.
 	Workspace string `json:"workspace,omitempty"`
-	// EnableHITL false turns every ask into a reject with a reason.
+	// EnableHITL false has nobody asked: what would ask ends as unreachable, with the reason.
 	EnableHITL bool `json:"enable_hitl"`
 	// EnablePermissions false allows what no deny forbids.
 	EnablePermissions bool `json:"enable_permissions"`

@@ -106,6 +106,8 @@ const (
 	StatusAborted  Status = "aborted"  // the run was stopped
 	StatusWithheld Status = "withheld" // it ran, and its output was not released
 	StatusUnknown  Status = "unknown"  // it may or may not have happened; a person gave up on it
+	// StatusUnreachable: a person was needed, and the agent runs without people, so nobody was asked.
+	StatusUnreachable Status = "unreachable"
 )
 
 // Result is what the model gets. Content is text; it is bounded by MaxContentBytes when it reaches the model.

@@ -135,10 +135,14 @@ func (s stubborn) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
 	return s.Effect.Run(context.WithoutCancel(ctx), c)
 }
 
+func newStubborn(c *counter) stubborn {
+	return stubborn{Effect: apptest.Effect{Log: c.log}, running: make(chan struct{}), stopped: make(chan struct{}), release: make(chan struct{})}
+}
+
 // startStubborn brings a run to where its approved call runs.
 func startStubborn(t *testing.T, c *counter) (*apptest.Holdpoint, *apptest.Model, apptest.RunView, interaction.Request, stubborn) {
 	t.Helper()
-	body := stubborn{Effect: apptest.Effect{Log: c.log}, running: make(chan struct{}), stopped: make(chan struct{}), release: make(chan struct{})}
+	body := newStubborn(c)
 	model := effectOnce(1)
 	h := apptest.Start(t, apptest.WithModel(model), func(o *app.Options) { o.Tools = append(o.Tools, body) })
 	run := h.Begin("go")

@@ -14,6 +14,7 @@ import (
 	"holdpoint/agent"
 	"holdpoint/event"
 	"holdpoint/interaction"
+	"holdpoint/internal/app"
 	"holdpoint/internal/app/apptest"
 	"holdpoint/llm"
 	"holdpoint/tool"
@@ -167,15 +168,42 @@ func TestSeventyCallsInOneTurn(t *testing.T) {
 func TestAnAgentWithoutPeopleAsksNobody(t *testing.T) {
 	t.Parallel()
 	c := &counter{}
-	model := apptest.Turns(apptest.Calls("effect", `{"n":1}`, "effect", `{"n":2}`))
+	model := apptest.Turns(apptest.Calls("effect", `{"n":1}`, "effect", `{"n":2}`, "ask_human", `{"question":"Which?"}`))
 	h := startEffect(t, model, c, apptest.WithRules(`{match: "effect(n:2)", decision: allow}`), withConfig("enable_hitl: false\n"))
 	run := h.Begin("go")
 	completes(h, run.RunID)
 	results := model.ToolResults()
-	if len(results) != 2 || results[0].ToolStatus != string(tool.StatusRejected) || !contains(results[0], "runs without people") ||
-		results[1].ToolStatus != string(tool.StatusSuccess) || c.count() != 1 {
+	if len(results) != 3 || !unreached(results[0]) || results[1].ToolStatus != string(tool.StatusSuccess) || !unreached(results[2]) || c.count() != 1 {
 		t.Errorf("%d executions, and the model got %+v", c.count(), results)
 	}
+	if asked := eventsOf[interaction.Request](h, run.RunID, event.InteractionRequest); len(asked) != 0 {
+		t.Errorf("someone was asked: %+v", asked)
+	}
+}
+
+// unreached reports whether a result says that nobody was asked, which is not that somebody said no.
+func unreached(result llm.Message) bool {
+	return result.ToolStatus == string(tool.StatusUnreachable) && contains(result, "runs without people", "nobody was asked")
+}
+
+// TestAnAgentWithoutPeopleIsToldOfAnUnknownOutcome resets the workflow while its tool runs. Nobody is asked, and nothing is tried
+// again.
+func TestAnAgentWithoutPeopleIsToldOfAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	c := &counter{}
+	body := newStubborn(c)
+	model := effectOnce(1)
+	h := apptest.Start(t, apptest.WithModel(model), apptest.WithRules(`{match: effect, decision: allow}`), withConfig("enable_hitl: false\n"),
+		func(o *app.Options) { o.Tools = append(o.Tools, body) })
+	run := h.Begin("go")
+	<-body.running
+	h.Reset(run.Workflow)
+	completes(h, run.RunID)
+	if got := model.ToolResults(); len(got) != 1 || got[0].ToolStatus != string(tool.StatusUnknown) || !contains(got[0], "not run again") {
+		t.Errorf("the model got %+v", got)
+	}
+	<-body.stopped
+	close(body.release)
 	if asked := eventsOf[interaction.Request](h, run.RunID, event.InteractionRequest); len(asked) != 0 {
 		t.Errorf("someone was asked: %+v", asked)
 	}

@@ -185,7 +185,7 @@ var agentKeys = component("What a run can be started with.", object{keys: []key{
 	{name: "session_store", shape: shapeRefer, refers: "session_store", defDoc: "a file in the data directory", doc: "Where sessions are kept."},
 	{name: "workspace", shape: shapePath, defDoc: "none: no file access", doc: "The directory that its tools work in. File tools stay inside unless a rule allows a path."},
 	{name: "max_steps", shape: shapeInteger, low: 1, high: maxAgentSteps, def: agent.DefaultMaxSteps, doc: "How many model calls one run may make."},
-	{name: "enable_hitl", shape: shapeFlag, def: true, doc: "Whether people are asked. Without it, what would ask is rejected."},
+	{name: "enable_hitl", shape: shapeFlag, def: true, doc: "Whether people are asked. Without it, what would ask ends as `unreachable`, and an outcome that is not known as `unknown`."},
 	{name: "enable_permissions", shape: shapeFlag, def: true, doc: "Whether calls need permission. Without it, what no deny forbids runs."},
 	{name: "auto_approve_risk", shape: shapeChoice, choices: []string{"low", "medium", "high"}, defDoc: "none",
 		doc: "Lets tools whose default is to ask run without a person where no rule speaks and their risk is at most this."},

@@ -270,7 +270,7 @@ func (p parser) result(n *yaml.Node) (resultCondition, error) {
 
 var statuses = []tool.Status{
 	tool.StatusSuccess, tool.StatusError, tool.StatusDenied, tool.StatusRejected, tool.StatusRetry,
-	tool.StatusSkipped, tool.StatusExpired, tool.StatusAborted, tool.StatusUnknown, tool.StatusWithheld,
+	tool.StatusSkipped, tool.StatusExpired, tool.StatusAborted, tool.StatusUnknown, tool.StatusWithheld, tool.StatusUnreachable,
 }
 
 func (p parser) statuses(n *yaml.Node) ([]tool.Status, error) {
