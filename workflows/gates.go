@@ -22,8 +22,7 @@ type Gates struct{ run *agentRun }
 
 // NewGates registers the messages of the calling workflow.
 func NewGates(ctx workflow.Context) (*Gates, error) {
-	id := interaction.RunID(workflow.GetInfo(ctx).WorkflowExecution.ID)
-	r := &agentRun{in: RunInput{RunID: id}, st: &RunState{}, cancel: func() {}}
+	r := &agentRun{in: RunInput{RunID: gatesOf(ctx)}, st: &RunState{}, cancel: func() {}}
 	if err := workflow.SetQueryHandler(ctx, QueryState, r.state); err != nil {
 		return nil, fmt.Errorf("query %s: %w", QueryState, err)
 	}
@@ -35,8 +34,22 @@ func NewGates(ctx workflow.Context) (*Gates, error) {
 	return &Gates{run: r}, nil
 }
 
+// A workflow id is used again: by the next execution once one has ended, and by what continues it as new. Questions are named by
+// their own execution, so that an answer to an earlier one's never counts for a later one's. Those from before this version
+// were named by the workflow's id, which a replayer that is given a file does not know, either.
+const changeOwnQuestions = "questions-of-one-execution"
+
+// gatesOf is what the questions of an execution are named by. A reset keeps it: it is the same execution, told again.
+func gatesOf(ctx workflow.Context) interaction.RunID {
+	info := workflow.GetInfo(ctx)
+	if workflow.GetVersion(ctx, changeOwnQuestions, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return interaction.RunID(info.WorkflowExecution.ID)
+	}
+	return interaction.RunID(info.OriginalRunID)
+}
+
 // Ask waits until people have decided, or time has, and returns how: check Status and Action. An empty id is given one,
-// the workflow's id and a number. It returns an error for a request that nobody could answer, for an id that was used
+// which no other execution's question has; the state query and the Temporal UI show it. It returns an error for a request that nobody could answer, for an id that was used
 // before, and when ctx is cancelled. It may be called from several coroutines at once.
 func (g *Gates) Ask(ctx workflow.Context, req interaction.Request) (interaction.Outcome, error) {
 	r := g.run

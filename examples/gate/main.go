@@ -8,6 +8,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
 	"go.temporal.io/sdk/worker"
+
+	"holdpoint/workflows"
 )
 
 const queue = "holdpoint-example-gate"
@@ -29,8 +31,19 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("It waits for two people. Each of them answers so:")
-	fmt.Println(`  temporal workflow signal --workflow-id deploy-1 --name respond --input '{"request_id": "deploy-1-1-1-1", "action": "approve", "reviewer": {"id": "alice", "groups": ["release"]}}'`)
+	waits, err := c.QueryWorkflow(context.Background(), run.GetID(), run.GetRunID(), workflows.QueryState)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var state workflows.State
+	if err := waits.Get(&state); err != nil {
+		log.Fatal(err)
+	}
+	for _, asked := range state.Pending {
+		fmt.Println("It waits for two people. Each of them answers so:")
+		fmt.Printf("  temporal workflow signal --workflow-id %s --name %s --input '{\"request_id\": %q, \"action\": \"approve\", \"reviewer\": {\"id\": \"alice\", \"groups\": [\"release\"]}}'\n",
+			run.GetID(), workflows.MessageRespond, asked.ID)
+	}
 	var done string
 	if err := run.Get(context.Background(), &done); err != nil {
 		log.Fatal(err)
