@@ -2,48 +2,139 @@ package app_test
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/client"
 
+	"holdpoint/interaction"
 	"holdpoint/internal/app"
 	"holdpoint/internal/app/apptest"
+	"holdpoint/internal/store/pgtest"
 )
 
-// TestAParkedRunGoesOnWithTheNextBuild parks a run on one build of a Worker Deployment and makes another current.
-func TestAParkedRunGoesOnWithTheNextBuild(t *testing.T) {
-	t.Parallel()
-	done := &counter{}
-	deployment := app.Deployment{Name: "d-" + uuid.NewString(), BuildID: "one"}
-	h := apptest.Start(t, withEffect(apptest.Effect{Log: done.log}), apptest.WithModel(apptest.Turns(apptest.Calls("effect", `{"n":1}`))),
-		func(o *app.Options) { o.Deployment = deployment })
-	current := func(build string) {
-		h.Eventually("build "+build+" to be current", func() bool {
-			_, err := h.Client.WorkerDeploymentClient().GetHandle(deployment.Name).SetCurrentVersion(context.Background(),
-				client.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
-			return err == nil
-		})
+// rollout is a bridge, and workers of the builds of one Worker Deployment beside it, as they are deployed.
+type rollout struct {
+	*apptest.Holdpoint
+	done map[string]*counter // effects, by build
+}
+
+func newRollout(t *testing.T, pinned bool, setups ...apptest.Setup) *rollout {
+	t.Helper()
+	t.Setenv("TEMPORAL_ADDRESS", apptest.Server(t))
+	o := apptest.Options(t, t.TempDir())
+	withConfig(fmt.Sprintf("---\ntype: session_store\nname: shared\nstore_type: postgres\ndsn: %q\n", pgtest.Database(t)))(&o)
+	for _, s := range append(setups, apptest.WithModel(effectOnce(1))) {
+		s(&o)
 	}
-	current("one")
-	run := h.Begin("go")
-	asked := h.Waits(run.RunID, 1)[0]
-	if err := h.Close(); err != nil {
+	bridge, err := app.API(context.Background(), o)
+	if err != nil {
 		t.Fatal(err)
 	}
-	o := h.Options
-	o.Deployment.BuildID = "two"
-	h = apptest.Run(t, o)
-	current("two")
-	if code, body := h.Respond(asked.ID, map[string]any{"action": "approve"}); code/100 != 2 {
-		t.Fatalf("%d %s", code, body)
+	t.Cleanup(func() { _ = bridge.Close() })
+	o.Deployment = app.Deployment{Name: "d-" + uuid.NewString(), Pinned: pinned}
+	return &rollout{&apptest.Holdpoint{App: bridge, T: t, Options: o, Client: bridge.Client()}, map[string]*counter{}}
+}
+
+// deploy starts a worker of a build and makes the build current.
+func (r *rollout) deploy(build string) (stop func()) {
+	r.T.Helper()
+	o := r.Options
+	o.Data, o.Deployment.BuildID, r.done[build] = r.T.TempDir(), build, &counter{}
+	withEffect(apptest.Effect{Log: r.done[build].log})(&o)
+	w, err := app.Worker(context.Background(), o)
+	if err != nil {
+		r.T.Fatal(err)
 	}
-	if end := h.Ended(run.RunID); end.Status != "completed" || done.count() != 1 {
-		t.Errorf("the run ended %s after %d effects", end.Status, done.count())
+	stop = sync.OnceFunc(func() { _ = w.Close() })
+	r.T.Cleanup(stop)
+	becomesCurrent(r.Holdpoint, o.Deployment.Name, build)
+	return stop
+}
+
+// park has a run wait for an approval.
+func (r *rollout) park() (apptest.RunView, interaction.ID) {
+	r.T.Helper()
+	run := r.Begin("go")
+	return run, r.Waits(run.RunID, 1)[0].ID
+}
+
+// TestAParkedRunGoesOnWithTheNextBuild makes another build current, whose workers stand beside those of the first: what was parked
+// moves to it, unless runs are pinned, and what begins then begins there.
+func TestAParkedRunGoesOnWithTheNextBuild(t *testing.T) {
+	for name, moved := range map[string]int{"auto-upgrade": 1, "pinned": 0} {
+		t.Run(name, func(t *testing.T) {
+			r := newRollout(t, moved == 0)
+			r.deploy("one")
+			parked, asked := r.park()
+			r.deploy("two")
+			r.Answer(asked, map[string]any{"action": "approve"})
+			completes(r.Holdpoint, parked.RunID)
+			if r.done["two"].count() != moved || r.done["one"].count() != 1-moved {
+				t.Errorf("%d effects by the first build, %d by the next", r.done["one"].count(), r.done["two"].count())
+			}
+			fresh, asked := r.park()
+			r.Answer(asked, map[string]any{"action": "approve"})
+			completes(r.Holdpoint, fresh.RunID)
+			if n := r.done["two"].count() - moved; n != 1 {
+				t.Errorf("what began when the next build was current had %d effects there", n)
+			}
+		})
 	}
+}
+
+// TestARunThatWasParkedWithoutItsWorkersGoesOn has the next build start when none of the first is left.
+func TestARunThatWasParkedWithoutItsWorkersGoesOn(t *testing.T) {
+	r := newRollout(t, false)
+	stop := r.deploy("one")
+	parked, asked := r.park()
+	stop()
+	r.deploy("two")
+	r.Answer(asked, map[string]any{"action": "approve"})
+	completes(r.Holdpoint, parked.RunID)
+	if r.done["two"].count() != 1 {
+		t.Errorf("%d effects", r.done["two"].count())
+	}
+}
+
+// TestWhatIsToldIsPinnedToNoBuild stops the last worker of a pinned build, none of whose runs is left, while a message of it waits
+// for a receiver that is down.
+func TestWhatIsToldIsPinnedToNoBuild(t *testing.T) {
+	hook := &receiver{down: math.MaxInt, attempts: map[string]int{}}
+	at := httptest.NewServer(hook)
+	t.Cleanup(at.Close)
+	r := newRollout(t, true, withHook(at.URL))
+	stop := r.deploy("one")
+	run, asked := r.park()
+	r.Answer(asked, map[string]any{"action": "skip"})
+	completes(r.Holdpoint, run.RunID)
+	r.Eventually("the receiver to be tried", func() bool {
+		hook.mu.Lock()
+		defer hook.mu.Unlock()
+		return len(hook.attempts) > 0
+	})
+	r.deploy("two")
+	stop()
+	hook.mu.Lock()
+	hook.down = 0
+	hook.mu.Unlock()
+	r.Eventually("the receiver to be told", func() bool { return len(hook.of("interaction.closed", string(asked))) > 0 })
+}
+
+func becomesCurrent(h *apptest.Holdpoint, deployment, build string) {
+	h.T.Helper()
+	h.Eventually("build "+build+" to be current", func() bool {
+		_, err := h.Client.WorkerDeploymentClient().GetHandle(deployment).SetCurrentVersion(context.Background(),
+			client.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
+		return err == nil
+	})
 }
 
 func TestADeploymentNeedsBothItsParts(t *testing.T) {
