@@ -132,19 +132,28 @@ func (a Action) Changes() (ChangeKind, bool) {
 	}
 }
 
-// NextAt is when time alone does something to the interaction next: its deadline, the end of a delegation, an
-// escalation, a reminder. It is zero when nothing is to come, and while the interaction is held.
+// NextAt is when time alone does something to the interaction next. It is zero when nothing is to come, and while the
+// interaction is held.
 func (i *Interaction) NextAt() time.Time {
+	at, _ := i.Next()
+	return at
+}
+
+// Next is when time alone does something to the interaction next, and what, in a few words for people: its deadline, the
+// end of a delegation, an escalation, a reminder.
+func (i *Interaction) Next() (next time.Time, what string) {
 	if i.Status != StatusPending {
-		return time.Time{}
+		return next, ""
 	}
-	next := i.Request.ExpiresAt
-	for _, at := range []time.Time{i.delegationEnds(), i.escalatesAt(), i.remindsAt()} {
-		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
-			next = at
+	for _, due := range []struct {
+		at   time.Time
+		what string
+	}{{i.Request.ExpiresAt, "deadline"}, {i.delegationEnds(), "end of a delegation"}, {i.escalatesAt(), "escalation"}, {i.remindsAt(), "reminder"}} {
+		if !due.at.IsZero() && (next.IsZero() || due.at.Before(next)) {
+			next, what = due.at, due.what
 		}
 	}
-	return next
+	return next, what
 }
 
 // Tick does what is due by now, but for the deadline, which is Expire's. Each kind of change happens at most once a

@@ -123,13 +123,13 @@ func joinActions(actions []interaction.Action) string {
 	return strings.Join(words, ", ")
 }
 
-// waitingFor names what the next deadline is about, for the timer's summary.
+// waitingFor says what time does next, for the timer's summary.
 func (r *agentRun) waitingFor() string {
 	next := r.earliest()
 	for _, g := range r.gates {
-		if g.it.Request.ExpiresAt.Equal(next) {
-			return clip(interaction.Visible(g.it.Request.Title), 150)
+		if at, what := g.it.Next(); at.Equal(next) {
+			return what + " of " + clip(interaction.Visible(g.it.Request.Title), 150)
 		}
 	}
-	return "an interaction"
+	return "time of an interaction"
 }

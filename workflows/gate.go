@@ -160,7 +160,7 @@ func (d *deadline) follow(ctx workflow.Context, r *agentRun) {
 	var timerCtx workflow.Context
 	timerCtx, d.cancel = workflow.WithCancel(r.life)
 	d.timer = workflow.NewTimerWithOptions(timerCtx, max(d.due.Sub(workflow.Now(ctx)), 0),
-		workflow.TimerOptions{Summary: "deadline of " + r.waitingFor()})
+		workflow.TimerOptions{Summary: r.waitingFor()})
 }
 
 func (d *deadline) drop() {

@@ -2,10 +2,14 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"go.temporal.io/api/history/v1"
 
 	"holdpoint/interaction"
 	"holdpoint/internal/app/apptest"
@@ -120,11 +124,30 @@ func TestTimeRemindsAndEscalates(t *testing.T) {
 	if end := h.Ended(run.RunID); end.Status != "completed" || done.count() != 1 {
 		t.Errorf("the run ended %s after %d effects", end.Status, done.count())
 	}
-	h.Closed(run.Workflow)
-	keep(t, "reminded_and_escalated", h.History(run.Workflow, ""))
+	events := h.Closed(run.Workflow)
+	keep(t, "reminded_and_escalated", events)
+	for _, what := range []string{"reminder", "escalation"} { // as the Temporal UI shows what is due
+		if due := timers(events); !slices.Contains(due, what+" of "+row(h, id).Request.Title) {
+			t.Errorf("no timer is for the %s: %q", what, due)
+		}
+	}
 	if n := strings.Count(h.EventTypes(run.RunID), "interaction_request"); n < 3 {
 		t.Errorf("the question is %d times in the record", n)
 	}
+}
+
+// timers are the summaries of a history's timers.
+func timers(events []*history.HistoryEvent) (summaries []string) {
+	for _, e := range events {
+		if e.GetTimerStartedEventAttributes() == nil {
+			continue
+		}
+		var summary string
+		if json.Unmarshal(e.GetUserMetadata().GetSummary().GetData(), &summary) == nil {
+			summaries = append(summaries, summary)
+		}
+	}
+	return summaries
 }
 
 func TestADelegationEnds(t *testing.T) {
