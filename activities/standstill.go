@@ -209,17 +209,28 @@ func (x *execution) ready(ctx context.Context) error {
 	}
 }
 
-// maxHeld bounds how many calls' pauses a run's row keeps.
+// maxHeld bounds how many calls' pauses and their ends a run's row keeps.
 const maxHeld = 50
+
+// withHeld adds how a call stands. What is dropped above the bound is about calls that go on: one that is paused stays so.
+func withHeld(list []agent.HeldCall, held agent.HeldCall) []agent.HeldCall {
+	list = append(slices.DeleteFunc(slices.Clone(list), func(o agent.HeldCall) bool { return o.CallID == held.CallID }), held)
+	for len(list) > maxHeld {
+		oldest := slices.IndexFunc(list, func(o agent.HeldCall) bool { return !o.Paused })
+		if oldest < 0 { // more than ever run at once
+			break
+		}
+		list = slices.Delete(list, oldest, oldest+1)
+	}
+	return list
+}
 
 // holdCalls notes in a run's row which of its calls are paused alone. A call that runs says itself how it stands.
 func (a *Activities) holdCalls(ctx context.Context, tx Tx, run *agent.Run, holds []CallHold) ([]event.Event, error) {
 	var events []event.Event
 	for _, h := range holds {
 		held := agent.HeldCall{CallID: h.CallID, Paused: h.Paused, By: h.By, Note: h.Note}
-		run.Held = slices.DeleteFunc(run.Held, func(o agent.HeldCall) bool { return o.CallID == h.CallID })
-		run.Held = append(run.Held, held)
-		run.Held = run.Held[max(0, len(run.Held)-maxHeld):]
+		run.Held = withHeld(run.Held, held)
 		rec, err := callOf(ctx, tx, h.CallID)
 		if err != nil {
 			return nil, err
