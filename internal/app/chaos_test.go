@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -254,6 +255,11 @@ func (c *chaos) kill(t *testing.T, round int) {
 		}
 		c.pg.Start(t)
 	case round%9 == 8:
+		if rand.IntN(2) == 0 { // without a word, as its machine would
+			if err := syscall.Kill(c.server.PID(), syscall.SIGKILL); err != nil {
+				t.Log("Temporal:", err)
+			}
+		}
 		if err := c.server.Stop(); err != nil {
 			t.Log("Temporal:", err)
 		}
