@@ -2,12 +2,15 @@ package app_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"holdpoint/interaction"
+	"holdpoint/internal/app"
 	"holdpoint/internal/app/apptest"
 	"holdpoint/llm"
 	"holdpoint/permission"
@@ -71,6 +74,45 @@ func TestAlwaysAllowCoversLaterCallsAndWhatWaits(t *testing.T) {
 	if len(rules) != 1 || rules[0].Pattern != "bash(echo:*)" || rules[0].GrantedBy != "alice" || rules[0].InteractionID != string(id) {
 		t.Errorf("kept was %+v", rules)
 	}
+}
+
+// TestAGrantFromAnAnswerEndsAsItSays bounds it by uses and by time. The call that it was given on is not one of its uses.
+func TestAGrantFromAnAnswerEndsAsItSays(t *testing.T) {
+	t.Parallel()
+	var late atomic.Bool
+	h := apptest.Start(t, apptest.WithModel(echoes()), func(o *app.Options) {
+		o.Now = func() time.Time {
+			if late.Load() {
+				return time.Now().Add(2 * time.Hour)
+			}
+			return time.Now()
+		}
+	})
+	run := h.BeginIn("", "echo a\necho b\necho c\necho d")
+	first := h.Waits(run.RunID, 1)[0]
+	grant := func(more map[string]any) map[string]any {
+		answer := always("user", "bash(echo:*)")
+		maps.Copy(answer["grant"].(map[string]any), more)
+		return answer
+	}
+	for field, wrong := range map[string]any{"max_uses": -1, "expires_at": time.Now().Add(-time.Hour).UTC(), "scope": "world"} {
+		if p := refusedWith(h, first.ID, grant(map[string]any{field: wrong}), http.StatusBadRequest); len(p.Errors) == 0 || p.Errors[0].Location != "body.grant."+field {
+			t.Errorf("%s %v: %q at %+v", field, wrong, p.Detail, p.Errors)
+		}
+	}
+	h.Answer(first.ID, grant(map[string]any{"max_uses": 2}))
+	second := following(h, run, first.ID)
+	if !strings.Contains(string(second.ToolArgs), "echo d") {
+		t.Errorf("asked about %s, and two later calls were granted", second.ToolArgs)
+	}
+	h.Answer(second.ID, grant(map[string]any{"expires_at": time.Now().Add(time.Hour).UTC()}))
+	completes(h, run.RunID)
+	again := h.BeginIn("", "echo e")
+	completes(h, again.RunID)
+	late.Store(true)
+	over := h.BeginIn("", "echo f")
+	h.Answer(h.Waits(over.RunID, 1)[0].ID, map[string]any{"action": "skip"})
+	completes(h, over.RunID)
 }
 
 func TestAGrantOfASessionEndsWithIt(t *testing.T) {

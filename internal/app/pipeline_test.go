@@ -175,6 +175,23 @@ func TestALoopEndsWhenItsConditionHolds(t *testing.T) {
 	keep(t, "pipeline_loop", h.History(run.Workflow, ""))
 }
 
+// TestALoopThatIsNeverContentEndsAtItsLimit has a condition that never comes true.
+func TestALoopThatIsNeverContentEndsAtItsLimit(t *testing.T) {
+	t.Parallel()
+	const never = "---\ntype: workflow\nname: %s\nkind: loop\nuntil: outputs.write == \"never\"\nmax_iterations: 3\n%sstages:\n  - {name: write, agent: writer, input: \"round {{iteration}}\"}\n"
+	h := apptest.Start(t, apptest.WithModel(echo()), withConfig(flows+fmt.Sprintf(never, "strict", "")+fmt.Sprintf(never, "patient", "at_limit: complete\n")))
+	for name, want := range map[string]string{"strict": "failed", "patient": "completed"} {
+		run := h.Start(name, "go")
+		end := h.Ended(run.RunID)
+		if end.Status != want || want == "completed" && end.Output != "writer(round 3)" || want == "failed" && !strings.Contains(string(end.Error), "3 iterations") {
+			t.Errorf("%s: it ended as %s with %q: %s", name, end.Status, end.Output, end.Error)
+		}
+		if got := strings.Count(h.EventTypes(run.RunID), "iteration_started"); got != 3 {
+			t.Errorf("%s: %d iterations began, want 3", name, got)
+		}
+	}
+}
+
 func TestStoppingAWorkflowStopsItsStages(t *testing.T) {
 	t.Parallel()
 	done := &counter{}

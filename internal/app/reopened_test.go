@@ -58,6 +58,44 @@ func TestAReleaseThatIsNotEnoughAnyMoreIsAskedAgain(t *testing.T) {
 	keep(t, "release_asked_again", h.Closed(run.Workflow))
 }
 
+// TestAnApprovalThatIsNotEnoughAnyMoreIsAskedAgain has the rule about a call become stricter between its approval and the
+// moment at which it would run.
+func TestAnApprovalThatIsNotEnoughAnyMoreIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		first, rule string
+		then        []string
+	}{
+		"a quorum":         {"ada", `{match: effect, decision: ask, quorum: 2}`, []string{"ada", "bob"}},
+		"other reviewers":  {"ada", `{match: effect, decision: ask, reviewers: [cyd]}`, []string{"cyd"}},
+		"four-eyes":        {"requester", `{match: effect, decision: ask, exclude_requester: true}`, []string{"ada"}},
+		"who has not come": {"ada", `{match: effect, decision: ask, reviewers: [cyd], escalate: [{after: 1h, to: [ada]}]}`, []string{"cyd"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &counter{}
+			h := startEffect(t, effectOnce(1), c, apptest.WithRules(`{match: effect, decision: ask}`))
+			run := h.Begin("go")
+			first := h.Waits(run.RunID, 1)[0]
+			control(t, h, run, "pause_run")
+			h.Answer(first.ID, said(tc.first, "approve"))
+			h = stricter(h, tc.rule)
+			control(t, h, run, "resume_run")
+			second := following(h, run, first.ID)
+			if second.LinkedTo != first.ID || !strings.Contains(second.Message, "the rules now in force need") || c.count() > 0 {
+				t.Fatalf("after %d executions it asks again with a link to %q: %s", c.count(), second.LinkedTo, second.Message)
+			}
+			for _, who := range tc.then {
+				h.Answer(second.ID, said(who, "approve"))
+			}
+			completes(h, run.RunID)
+			if i := row(h, first.ID); i.Status != interaction.StatusAnswered || i.Action != interaction.ActionApprove || c.count() != 1 {
+				t.Errorf("the first question is %s %s after %d executions", i.Status, i.Action, c.count())
+			}
+		})
+	}
+}
+
 // TestACallThatNoRuleReleasesAnyMoreIsAskedAgain has the rule that released a waiting call revoked before the call runs.
 func TestACallThatNoRuleReleasesAnyMoreIsAskedAgain(t *testing.T) {
 	t.Parallel()

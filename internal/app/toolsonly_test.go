@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -142,6 +143,22 @@ func TestAToolRunsWhereItsTaskQueueIs(t *testing.T) {
 	}
 	h.Answer(asked.ID, map[string]any{"action": "skip"})
 	completes(h, third.RunID)
+
+	if err := os.Remove(filepath.Join(m.work, "pid")); err != nil {
+		t.Fatal(err)
+	}
+	fourth := h.Begin("long")
+	approve(fourth)
+	h.Eventually("the command to run", func() bool { return m.read("pid") != "" })
+	control(t, h, fourth, "pause_run")
+	waitsFor(h, fourth.RunID, paused)
+	began := time.Now()
+	controlRun(h, fourth.RunID, "enough")
+	h.Eventually("its process to be gone", func() bool { return !processLives(m.read("pid")) })
+	if took := time.Since(began); took > soon {
+		t.Errorf("the process was gone only after %s", took)
+	}
+	abortedBy(h, fourth, "dev", "enough")
 	for name, run := range map[string]apptest.RunView{"ran_on_a_task_queue_of_its_own": second, "lost_on_a_task_queue_of_its_own": third} {
 		events := h.Closed(run.Workflow)
 		keep(t, name, events)
