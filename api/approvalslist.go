@@ -20,10 +20,9 @@ type listApprovalsInput struct {
 
 type approvalListOutput struct{ Body ApprovalList }
 
-// listApprovals shows everyone what they asked, what was asked for them, and what is put to them. It reads on until the
-// page is full of that, or enough was read.
+// listApprovals shows everyone what they asked, what was asked for them, and what is put to them.
 func (s *Server) listApprovals(ctx context.Context, in *listApprovalsInput) (*approvalListOutput, error) {
-	f := RunFilter{Agent: agent.ApprovalAgent, UserID: interaction.PrincipalID(in.UserID), PageSize: in.PageSize, PageToken: in.PageToken}
+	f := RunFilter{Agent: agent.ApprovalAgent, UserID: interaction.PrincipalID(in.UserID)}
 	p := principal(ctx)
 	if !mayReview(p) && !mayActFor(p) { // then nothing is theirs but what is for them, which the store finds
 		if in.UserID != "" && in.UserID != string(p.ID) || len(p.Roles) == 0 {
@@ -31,27 +30,17 @@ func (s *Server) listApprovals(ctx context.Context, in *listApprovalsInput) (*ap
 		}
 		f.UserID = p.ID
 	}
-	var seen []ApprovalView
-	for range maxScans {
-		rows, next, err := s.cfg.Store.Runs(ctx, f)
-		if err != nil {
-			return nil, badQuery(err)
-		}
-		for _, r := range rows {
-			v, ok, err := s.listedApproval(ctx, p, in, r)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				seen = append(seen, v)
-			}
-		}
-		f.PageToken, f.PageSize = next, in.PageSize-len(seen)
-		if next == "" || f.PageSize <= 0 {
-			break
-		}
+	items, next, err := listing[agent.Run, ApprovalView]{
+		read: func(size int, token string) ([]agent.Run, string, error) {
+			f.PageSize, f.PageToken = size, token
+			return s.cfg.Store.Runs(ctx, f)
+		},
+		show: func(r agent.Run) (ApprovalView, bool, error) { return s.listedApproval(ctx, p, in, r) },
+	}.page(in.PageSize, in.PageToken)
+	if err != nil {
+		return nil, badQuery(err)
 	}
-	return &approvalListOutput{newPage(seen, f.PageToken)}, nil
+	return &approvalListOutput{newPage(items, next)}, nil
 }
 
 // listedApproval is a run as the list shows it; ok is false for one that was not asked for or that p may not see.

@@ -88,18 +88,26 @@ func (s *Server) audit(ctx context.Context, in *auditInput) (*huma.StreamRespons
 		return nil, problem(http.StatusUnprocessableEntity, CodeInvalid, "since (%s) is not before until (%s): nothing would fit",
 			in.Since.Format(time.RFC3339), in.Until.Format(time.RFC3339))
 	}
-	r := &auditReader{s: s, in: in, p: principal(ctx), owner: s.ownerOf(ctx, principal(ctx)), token: in.PageToken}
-	entries, more, err := r.page(ctx, in.PageSize, maxScans)
+	r := &auditReader{s: s, in: in, p: principal(ctx), owner: s.ownerOf(ctx, principal(ctx))}
+	if in.Format == "json" || in.Format == "" {
+		entries, next, err := listing[interaction.Interaction, AuditEntry]{show: r.entry,
+			read: func(size int, token string) ([]interaction.Interaction, string, error) {
+				return r.rows(ctx, size, token)
+			},
+		}.page(in.PageSize, in.PageToken)
+		if err != nil {
+			return nil, badQuery(err)
+		}
+		return &huma.StreamResponse{Body: func(hc huma.Context) {
+			hc.SetHeader("Content-Type", "application/json")
+			_ = json.NewEncoder(hc.BodyWriter()).Encode(newPage(entries, next)) // the client is gone
+		}}, nil
+	}
+	entries, next, err := r.piece(ctx, in.PageToken)
 	if err != nil {
 		return nil, badQuery(err)
 	}
-	if in.Format == "json" || in.Format == "" {
-		return &huma.StreamResponse{Body: func(hc huma.Context) {
-			hc.SetHeader("Content-Type", "application/json")
-			_ = json.NewEncoder(hc.BodyWriter()).Encode(newPage(entries, r.token)) // the client is gone
-		}}, nil
-	}
-	return &huma.StreamResponse{Body: func(hc huma.Context) { r.export(hc, entries, more) }}, nil
+	return &huma.StreamResponse{Body: func(hc huma.Context) { r.export(hc, entries, next) }}, nil
 }
 
 // auditReader reads the trail on and on, as one caller may see it.
@@ -108,48 +116,41 @@ type auditReader struct {
 	in    *auditInput
 	p     interaction.Principal
 	owner func(interaction.RunID) (bool, error)
-	token string // of the next page
 }
 
-// page returns up to size entries and whether there may be more, after so many reads at most.
-func (r *auditReader) page(ctx context.Context, size, reads int) (entries []AuditEntry, more bool, err error) {
-	for range reads {
-		rows, next, err := r.rows(ctx, size-len(entries))
-		if err != nil {
-			return nil, false, err
-		}
-		for _, i := range rows {
-			if !r.in.selects(i) {
-				continue
-			}
-			ok, err := seesInteraction(r.p, i, r.owner)
-			if err != nil {
-				return nil, false, err
-			}
-			if ok {
-				entries = append(entries, newAuditEntry(r.p, i))
-			}
-		}
-		r.token = next
-		if next == "" || len(entries) >= size {
-			break
-		}
+// entry is a question as the trail has it; ok is false for one that was not asked for or that the caller may not see.
+func (r *auditReader) entry(i interaction.Interaction) (e AuditEntry, ok bool, err error) {
+	if !r.in.selects(i) {
+		return e, false, nil
 	}
-	return entries, r.token != "", nil
+	if ok, err = seesInteraction(r.p, i, r.owner); ok {
+		e = newAuditEntry(r.p, i)
+	}
+	return e, ok, err
+}
+
+// piece is what an export has of the next rows, and the token of the rest.
+func (r *auditReader) piece(ctx context.Context, token string) (entries []AuditEntry, next string, err error) {
+	rows, next, err := r.rows(ctx, scanPage, token)
+	if err != nil {
+		return nil, "", err
+	}
+	entries, _, err = listing[interaction.Interaction, AuditEntry]{show: r.entry}.seen(rows)
+	return entries, next, err
 }
 
 // rows reads what the store finds. Of one run there is little, which it finds by that.
-func (r *auditReader) rows(ctx context.Context, size int) ([]interaction.Interaction, string, error) {
+func (r *auditReader) rows(ctx context.Context, size int, token string) ([]interaction.Interaction, string, error) {
 	in := r.in
 	if in.RunID == "" {
 		return r.s.cfg.Store.Closed(ctx, ClosedFilter{Status: interaction.Status(in.Status), Action: in.Action, Requester: in.User, By: in.By,
-			Agent: in.Agent, Tool: in.Tool, Risk: in.Risk, Since: in.Since, Until: in.Until, PageSize: size, PageToken: r.token})
+			Agent: in.Agent, Tool: in.Tool, Risk: in.Risk, Since: in.Since, Until: in.Until, PageSize: size, PageToken: token})
 	}
 	statuses := closedStatuses()
 	if in.Status != "" {
 		statuses = []interaction.Status{interaction.Status(in.Status)}
 	}
-	return r.s.cfg.Store.Interactions(ctx, InteractionFilter{Status: statuses, RunID: interaction.RunID(in.RunID), PageSize: size, PageToken: r.token})
+	return r.s.cfg.Store.Interactions(ctx, InteractionFilter{Status: statuses, RunID: interaction.RunID(in.RunID), PageSize: size, PageToken: token})
 }
 
 // selects applies the filters, those that the store has applied too: what it finds by a long name may be another.

@@ -41,7 +41,7 @@ func newAuditEntry(p interaction.Principal, i interaction.Interaction) AuditEntr
 
 // export writes the trail to its end. A client whose export could not be read to its end sees a connection that was
 // cut: what came must not look whole.
-func (r *auditReader) export(hc huma.Context, entries []AuditEntry, more bool) {
+func (r *auditReader) export(hc huma.Context, entries []AuditEntry, next string) {
 	req, w := humago.Unwrap(hc)
 	write, flush := r.writer(w)
 	for {
@@ -50,11 +50,11 @@ func (r *auditReader) export(hc huma.Context, entries []AuditEntry, more bool) {
 				return // the client is gone
 			}
 		}
-		if err := flush(); err != nil || !more {
+		if err := flush(); err != nil || next == "" {
 			return
 		}
 		var err error
-		if entries, more, err = r.page(req.Context(), scanPage, 1); err != nil {
+		if entries, next, err = r.piece(req.Context(), next); err != nil {
 			r.failed(req.Context(), err)
 		}
 	}

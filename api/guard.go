@@ -44,6 +44,9 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 		defer s.recovered(w, r)
 		s.protect(w, r)
 		BoundBody(w, r)
+		if r.Method == http.MethodHead {
+			w, r = headersOnly(w, r)
+		}
 		if s.ownSignature(r) {
 			s.serveSigned(w, r)
 			return
@@ -61,7 +64,9 @@ func (s *Server) guard(mux *http.ServeMux) http.Handler {
 				writeProblem(w, refused)
 				return
 			}
-			r = r.WithContext(context.WithValue(r.Context(), principalKey{}, p))
+			var end func()
+			r, end = s.whileEntitled(r, p)
+			defer end()
 		}
 		if p := readBody(w, r); p != nil {
 			writeProblem(w, p)
@@ -99,10 +104,7 @@ func (s *Server) authenticate(r *http.Request) (interaction.Principal, *Problem)
 	if p := s.failures.spent(from); p != nil {
 		return interaction.Principal{}, p
 	}
-	if p, ok := s.guest(r); ok {
-		return p, s.requests.take(string(p.ID))
-	}
-	p, ok, err := s.cfg.Auth.Authenticate(r)
+	p, ok, err := s.whoIs(r)
 	if err != nil {
 		s.cfg.Log.ErrorContext(r.Context(), "authentication failed", "error", err)
 		return p, problem(http.StatusServiceUnavailable, CodeUnavailable, "who you are could not be found out; try again")
@@ -115,6 +117,14 @@ func (s *Server) authenticate(r *http.Request) (interaction.Principal, *Problem)
 			"send a valid token as \"Authorization: Bearer …\"").header("WWW-Authenticate", `Bearer realm="holdpoint"`)
 	}
 	return p, s.requests.take(string(p.ID))
+}
+
+// whoIs finds out who sends a request.
+func (s *Server) whoIs(r *http.Request) (interaction.Principal, bool, error) {
+	if p, ok := s.guest(r); ok {
+		return p, true, nil
+	}
+	return s.cfg.Auth.Authenticate(r)
 }
 
 // readBody takes in the whole body, within its bounds of size and time.
@@ -190,6 +200,25 @@ func loopbackHost(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return err == nil && a.Unmap().IsLoopback()
 }
+
+// headersOnly ends a request once its answer has begun: of HEAD nothing more is sent, and a stream would go on unread for ever.
+func headersOnly(w http.ResponseWriter, r *http.Request) (http.ResponseWriter, *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	return &headWriter{w, cancel}, r.WithContext(ctx)
+}
+
+type headWriter struct {
+	http.ResponseWriter
+	begun func()
+}
+
+func (w *headWriter) WriteHeader(status int) {
+	w.ResponseWriter.WriteHeader(status)
+	w.begun()
+}
+
+// Unwrap gives http.ResponseController the deadlines.
+func (w *headWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // noRoute answers for what the mux has no route for, in the shape that every error has.
 func noRoute(w http.ResponseWriter, r *http.Request, h http.Handler) {

@@ -22,35 +22,28 @@ type listInteractionsInput struct {
 
 type interactionListOutput struct{ Body InteractionList }
 
-// listInteractions reads on until the page is full of what the caller may see, or enough was read.
+// listInteractions shows everyone what they may see.
 func (s *Server) listInteractions(ctx context.Context, in *listInteractionsInput) (*interactionListOutput, error) {
 	p := principal(ctx)
 	owner := s.ownerOf(ctx, p)
-	var seen []Interaction
-	token, size := in.PageToken, in.PageSize
-	for range maxScans {
-		rows, next, err := s.inboxRows(ctx, in, size, token)
-		if err != nil {
-			return nil, badQuery(err)
-		}
-		for _, i := range rows {
+	items, next, err := listing[interaction.Interaction, Interaction]{
+		read: func(size int, token string) ([]interaction.Interaction, string, error) {
+			return s.inboxRows(ctx, in, size, token)
+		},
+		show: func(i interaction.Interaction) (v Interaction, ok bool, err error) {
 			if !in.selects(p, i) {
-				continue
+				return v, false, nil
 			}
-			ok, err := seesInteraction(p, i, owner)
-			if err != nil {
-				return nil, err
+			if ok, err = seesInteraction(p, i, owner); ok {
+				v = newInteraction(p, i)
 			}
-			if ok {
-				seen = append(seen, newInteraction(p, i))
-			}
-		}
-		token, size = next, in.PageSize-len(seen)
-		if next == "" || size <= 0 {
-			break
-		}
+			return v, ok, err
+		},
+	}.page(in.PageSize, in.PageToken)
+	if err != nil {
+		return nil, badQuery(err)
 	}
-	return &interactionListOutput{newPage(seen, token)}, nil
+	return &interactionListOutput{newPage(items, next)}, nil
 }
 
 // inboxRows reads what the store finds: of what is closed, of which there may be very much, by most of the filters.

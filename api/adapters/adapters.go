@@ -19,6 +19,8 @@ type Config struct {
 	Bridge http.Handler
 	// Agent is who is started by a chat that names no agent. Where it is "", the only agent there is.
 	Agent string
+	// Origins are other sites whose pages may open a WebSocket, as scheme://host. Defaults to none: the bridge's own alone.
+	Origins []string
 	// Ping is the time between pings on a WebSocket. Defaults to 15 s.
 	Ping time.Duration
 	// WriteTimeout is how long a reader may take for one message. Defaults to 10 s.

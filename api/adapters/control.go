@@ -1,6 +1,7 @@
 package adapters
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -180,14 +181,27 @@ func (in controlSignal) message() (api.Control, error) {
 	if in.RunID == "" {
 		return out, refusal(http.StatusUnprocessableEntity, api.CodeInvalid, "runId is missing")
 	}
-	var note struct {
-		Note string `json:"note"`
+	note, err := in.note()
+	out.Note = note
+	return out, err
+}
+
+// note is what the payload, which the design leaves open, says for the record: its note alone, or else all of it.
+func (in controlSignal) note() (string, error) {
+	payload := bytes.TrimSpace(in.Payload)
+	if len(payload) == 0 || string(payload) == "null" || string(payload) == "{}" {
+		return "", nil
 	}
-	if len(in.Payload) > 0 && string(in.Payload) != "null" {
-		if err := decode(in.Payload, &note); err != nil {
-			return out, err
+	var members map[string]json.RawMessage
+	if err := decode(payload, &members); err != nil {
+		return "", err
+	}
+	if raw, there := members["note"]; there && len(members) == 1 {
+		var note string
+		if err := json.Unmarshal(raw, &note); err != nil {
+			return "", refusal(http.StatusUnprocessableEntity, api.CodeInvalid, "payload.note must be text")
 		}
+		return note, nil
 	}
-	out.Note = note.Note
-	return out, nil
+	return string(payload), nil
 }

@@ -54,7 +54,7 @@ func (a *Adapters) reactRoutes() []served {
 	const ended = "The run's events until it ends, what it asks as INTERACTION events."
 	return []served{
 		{api.Route{Pattern: "GET /agent_backend/ws/{session_id}", ID: "session-socket", Summary: "WebSocket: a session's permission requests", Status: http.StatusSwitchingProtocols,
-			Description: "Messages are {type, data} in both directions; docs/protocols.md has their types. The origin must be the bridge's own.", Errors: []int{400, 426}}, a.socket},
+			Description: "Messages are {type, data} in both directions; docs/protocols.md has their types. The origin must be the bridge's own or among its cors_origins.", Errors: []int{400, 426}}, a.socket},
 		{api.Route{Pattern: "POST /api/agent/chat/react/stream", ID: "react-chat", Summary: "ReAct chat: say something, and follow the run", Body: reactChat{}, Stream: ended,
 			Refused: reactReply{}, Errors: answering}, a.chat},
 		{api.Route{Pattern: "GET /api/agent/chat/react/stream", ID: "react-rejoin", Summary: "ReAct chat: follow a session's newest run",

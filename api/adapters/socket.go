@@ -55,16 +55,20 @@ type session struct {
 }
 
 // socket serves a session's permission requests. It takes in nothing but decisions and questions for the status: words
-// decide nothing. Its origin must be the bridge's own, which the library checks.
+// decide nothing. Its origin must be the bridge's own or one that is configured, which the library checks.
 func (a *Adapters) socket(w http.ResponseWriter, r *http.Request) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		w.Header().Set("Upgrade", "websocket")
 		a.refuse(w, r, refusal(http.StatusUpgradeRequired, api.CodeUpgrade, "open a WebSocket here"))
 		return
 	}
-	conn, err := websocket.Accept(w, r, nil)
+	refused := &handshake{ResponseWriter: w}
+	conn, err := websocket.Accept(refused, r, &websocket.AcceptOptions{OriginPatterns: literally(a.cfg.Origins)})
 	if err != nil {
-		return // it has answered
+		if refused.status != 0 { // else it was not to be answered any more
+			a.refuse(w, r, refused.why(err))
+		}
+		return
 	}
 	defer conn.CloseNow() //nolint:errcheck // it is closed already, or there is nobody to tell
 	conn.SetReadLimit(maxSocketMessage)
@@ -87,6 +91,52 @@ func (a *Adapters) socket(w http.ResponseWriter, r *http.Request) {
 	cancel()
 	group.Wait()
 	_ = conn.Close(websocket.StatusGoingAway, "")
+}
+
+// handshake keeps back what the library answers to a request that opens no WebSocket, so that it has the form of all refusals.
+type handshake struct {
+	http.ResponseWriter
+	status int
+}
+
+func (h *handshake) WriteHeader(status int) {
+	if status < http.StatusBadRequest {
+		h.ResponseWriter.WriteHeader(status)
+		return
+	}
+	h.status = status
+}
+
+func (h *handshake) Write(b []byte) (int, error) {
+	if h.status != 0 {
+		return len(b), nil
+	}
+	return h.ResponseWriter.Write(b)
+}
+
+// Unwrap gives the library the connection.
+func (h *handshake) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+
+func (h *handshake) why(err error) *api.Problem {
+	switch h.status {
+	case http.StatusForbidden:
+		return refusal(h.status, api.CodeForbiddenOrigin, "a page of another origin may not open this WebSocket")
+	case http.StatusUpgradeRequired:
+		return refusal(h.status, api.CodeUpgrade, "%s", err)
+	case http.StatusBadRequest:
+		return refusal(h.status, api.CodeInvalid, "%s", err)
+	default:
+		return refusal(http.StatusInternalServerError, api.CodeInternal, "this connection can't become a WebSocket")
+	}
+}
+
+// literally are origins as patterns that match nothing else: an IPv6 address has brackets, which mean something in one.
+func literally(origins []string) []string {
+	list := make([]string, len(origins))
+	for n, o := range origins {
+		list[n] = strings.NewReplacer(`\`, `\\`, "[", `\[`, "*", `\*`, "?", `\?`).Replace(o)
+	}
+	return list
 }
 
 // listen takes in messages until the client is gone.

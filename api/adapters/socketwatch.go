@@ -147,7 +147,9 @@ func (s *session) ask(ctx context.Context, q interaction.Request) error {
 	s.mu.Lock()
 	known := s.shown[q.ID]
 	s.shown[q.ID] = true
-	s.calls[i.ToolCallID] = q.ID
+	for _, call := range append([]interaction.CallID{i.ToolCallID}, i.SharedCallIDs...) { // equal calls share the question
+		s.calls[call] = q.ID
+	}
 	s.mu.Unlock()
 	if known || i.Status.Final() || i.Type != interaction.TypeToolApproval {
 		return nil

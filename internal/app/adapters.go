@@ -29,8 +29,8 @@ func (a *App) guest(dev bool, front config.Bridge) interaction.Principal {
 }
 
 // mountAdapters serves the earlier protocols behind the bridge's guard.
-func (a *App) mountAdapters(bridge *api.Server) (*adapters.Adapters, error) {
-	list, err := adapters.New(adapters.Config{Bridge: bridge, Agent: a.adapter().Agent, Hider: a.redact, Log: a.log})
+func (a *App) mountAdapters(bridge *api.Server, front config.Bridge) (*adapters.Adapters, error) {
+	list, err := adapters.New(adapters.Config{Bridge: bridge, Agent: a.adapter().Agent, Origins: front.CORSOrigins, Hider: a.redact, Log: a.log})
 	if err != nil {
 		return nil, err
 	}

@@ -151,7 +151,7 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 		return err
 	}
 	a.mountSlack(handler)
-	protocols, err := a.mountAdapters(handler)
+	protocols, err := a.mountAdapters(handler, front)
 	if err != nil {
 		return err
 	}
