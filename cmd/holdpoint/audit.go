@@ -14,7 +14,8 @@ import (
 
 const auditVerifyLong = `Every run's record is a chain: each event has a hash of the one before it, of its own number, type and time, and of
 what it says. This computes the chains anew and says where one does not hold: an event that was changed, removed, moved,
-put in, or cut off at the end. What was erased on purpose leaves its hash and is no fault. The bridge does it for the runs
+put in, or cut off at the end. What is stored of each question, of which the audit trail is made, is held against that: who
+decided, what, when and on what. What was erased on purpose leaves its hash and is no fault. The bridge does it for the runs
 that the token may see, or for those that are named; with --config it is done here, on the database, and the bridge need
 not be trusted.
 

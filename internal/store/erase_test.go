@@ -59,9 +59,14 @@ func spoken(t *testing.T, s *store.Store, session interaction.SessionID, user in
 		if err := tx.Remember(ctx, id, "memory", tool.Memory{Interaction: interaction.ID(id + "-i"), Reason: private}); err != nil {
 			return err
 		}
-		if err := tx.SaveInteraction(ctx, interaction.Interaction{Status: interaction.StatusAnswered, Action: interaction.ActionReject, ClosedAt: ended,
+		asked := interaction.Interaction{Status: interaction.StatusAnswered, Action: interaction.ActionReject, ClosedAt: ended,
 			Request:   interaction.Request{ID: interaction.ID(id + "-i"), RunID: id, SessionID: session, ToolName: "bash", Title: private, Requester: user, CreatedAt: ended},
-			Responses: []interaction.Response{{ID: interaction.ResponseID(id + "-r"), RequestID: interaction.ID(id + "-i"), Feedback: private, Reviewer: interaction.Principal{ID: "bob"}}}}); err != nil {
+			Responses: []interaction.Response{{ID: interaction.ResponseID(id + "-r"), RequestID: interaction.ID(id + "-i"), Feedback: private, Reviewer: interaction.Principal{ID: "bob"}}}}
+		if err := tx.SaveInteraction(ctx, asked); err != nil {
+			return err
+		}
+		if _, err := tx.AppendEvents(ctx, id, event.New(id, event.InteractionResponse, ended, event.InteractionResponseData{InteractionID: asked.Request.ID,
+			Status: asked.Status, Action: asked.Action, Responses: asked.Responses})); err != nil {
 			return err
 		}
 		return tx.SaveRule(ctx, permission.Rule{ID: "rule-" + string(session), Effect: permission.Allow, Pattern: "bash(" + private + ")", UserID: string(user), SessionID: string(session), CreatedAt: ended})

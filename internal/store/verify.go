@@ -11,7 +11,8 @@ import (
 )
 
 // VerifyRun recomputes a run's whole chain of events, from the first to the head that the run's row has. The
-// error wraps ErrTampered when an event was changed, removed, added or cut off. An erased payload is no tampering.
+// error wraps ErrTampered when an event was changed, removed, added or cut off, and when what is stored of a question, of
+// which the audit trail is made, is not what the events say of it. An erased payload is no tampering.
 //
 // Whoever can write the database can also write a new chain; the heads in Temporal's history tell then.
 func (s *Store) VerifyRun(ctx context.Context, run interaction.RunID) error {
@@ -34,6 +35,7 @@ func (s *Store) verify(ctx context.Context, run interaction.RunID) (err error) {
 
 func (q queries) verify(ctx context.Context, run interaction.RunID) error {
 	var want, head event.Head
+	said := trail{asked: map[interaction.ID]question{}, ended: map[interaction.ID]ending{}}
 	found, err := q.one(ctx, `SELECT head_number, head_hash FROM runs WHERE id = ?`, []any{run}, &want.Number, &want.Hash)
 	if err != nil {
 		return err
@@ -53,10 +55,11 @@ func (q queries) verify(ctx context.Context, run interaction.RunID) error {
 		if head, err = event.Verify(head, events); err != nil {
 			return fmt.Errorf("%w: %w", ErrTampered, err)
 		}
+		said.take(events)
 	}
 	if head != want {
 		return fmt.Errorf("%w: run %s: the events end at %d (%s), the run at %d (%s)",
 			ErrTampered, run, head.Number, head.Hash, want.Number, want.Hash)
 	}
-	return nil
+	return said.holds(ctx, q, run)
 }
