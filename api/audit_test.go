@@ -23,7 +23,9 @@ func closedQuestions(b *bridge) {
 		}
 	}
 	b.park("run-1", "i-1", answered("rex", interaction.ActionApprove, "=cmd()", t0.Add(time.Hour)))
-	b.park("run-2", "i-2", answered("ada", interaction.ActionReject, "not on a Friday", t0.Add(2*time.Hour)))
+	b.park("run-2", "i-2", answered("ada", interaction.ActionReject, "not on a Friday", t0.Add(2*time.Hour)), func(i *interaction.Interaction) {
+		i.Request.Title = "＝HYPERLINK(1)"
+	})
 	b.park("run-3", "i-3", answered("rex", interaction.ActionModifyArgs, "", t0.Add(3*time.Hour)), func(i *interaction.Interaction) {
 		i.Responses[0].Args = json.RawMessage(`{"n":2}`)
 	})
@@ -102,5 +104,9 @@ func TestTheTrailIsExportedWhole(t *testing.T) {
 	}
 	if all := strings.Join(rows[1], "|"); !strings.Contains(all, `|{"n":2}|`) {
 		t.Errorf("what a person changed is missing: %s", all)
+	}
+	rows, err = csv.NewReader(strings.NewReader(b.do("ada", "GET", "/v1/audit?format=csv&run_id=run-2", "").raw)).ReadAll()
+	if err != nil || len(rows) != 2 || !strings.Contains(strings.Join(rows[1], "|"), "|'＝HYPERLINK(1)|") {
+		t.Errorf("a title that a spreadsheet takes for a formula: %v %q", err, rows)
 	}
 }

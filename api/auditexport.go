@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -123,7 +124,7 @@ func auditRow(e AuditEntry) []string {
 // csvCell shows odd characters as escapes, and keeps a spreadsheet from taking a text for a formula (OWASP, CSV injection).
 func csvCell(text string) string {
 	text = interaction.Visible(text)
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", first) { // the wide ones are the same where people write them
 		return "'" + text
 	}
 	return text

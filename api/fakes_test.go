@@ -153,14 +153,14 @@ func (s *store) Watch(ctx context.Context, _ interaction.RunID) <-chan struct{} 
 }
 
 // emit appends an event and wakes the streams.
-func (s *store) emit(run interaction.RunID, t event.Type, payload any, at ...time.Time) {
+func (s *store) emit(run interaction.RunID, t event.Type, payload any) {
 	defer s.lock()()
 	list := s.events[run]
 	var head event.Head
 	if n := len(list); n > 0 {
 		head = event.Head{Number: list[n-1].Number, Hash: list[n-1].Hash}
 	}
-	s.events[run] = append(list, event.Chain(head, event.New(run, t, append(at, t0)[0], payload)))
+	s.events[run] = append(list, event.Chain(head, event.New(run, t, t0, payload)))
 	s.wake()
 }
 

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -48,11 +49,24 @@ func (s *Server) plainPermissionRoutes(h huma.API) {
 				return nil, err
 			}
 			if _, err := s.keepRule(ctx, in.UserID, e, SaveRule{Pattern: b.Resource}); err != nil {
-				return nil, err
+				return nil, inPlain(err)
 			}
 			return &plainDoneOutput{PlainDone{"ok", "Permission " + participle(e) + ": " + b.Resource}}, nil
 		})
 	}
+}
+
+// inPlain names the member of that protocol's body in place of ours.
+func inPlain(err error) error {
+	var p *Problem
+	if errors.As(err, &p) {
+		for n, e := range p.Errors {
+			if e.Location == "body.pattern" {
+				p.Errors[n].Location = "body.resource"
+			}
+		}
+	}
+	return err
 }
 
 func (s *Server) plainPermissions(ctx context.Context, in *plainUser) (*plainOutput, error) {

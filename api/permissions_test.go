@@ -302,7 +302,9 @@ func TestTheEarlierProtocolOverTheSameRules(t *testing.T) {
 		t.Errorf("denied: %d %s", a.status, a.raw)
 	}
 	want("[]", "[bash(npm run lint)]")
-	wantProblem(t, b.do("ada", "POST", "/permissions/uma/allow", `{"resource":"*"}`), 400, "invalid")
+	a = b.do("ada", "POST", "/permissions/uma/allow", `{"resource":"*"}`)
+	wantProblem(t, a, 400, "invalid")
+	wantLocation(t, a, "body.resource")
 	wantProblem(t, b.do("ada", "POST", "/permissions/uma/allow", `{}`), 400, "invalid")
 }
 

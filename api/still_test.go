@@ -217,9 +217,39 @@ func TestEqualCallsAreOneToAWebSocketClient(t *testing.T) {
 	}
 	next("agent_tool_permission_request")
 	for _, call := range []interaction.CallID{"c1", "c2"} {
-		b.store.emit("r2", event.StepCompleted, event.StepCompletedData{Role: "tool", ToolCallID: call, ToolName: "bash", Content: "done"}, time.Now().Add(time.Minute))
+		b.store.emit("r2", event.StepCompleted, event.StepCompletedData{Role: "tool", ToolCallID: call, ToolName: "bash", Content: "done"})
 		if got := next("agent_tool_execution_result"); !strings.Contains(got, `"execution_id":"i2"`) {
 			t.Errorf("the result of %s: %s", call, got)
+		}
+	}
+}
+
+// TestWhatAWebSocketClientIsToldHangsOnNoClock has a run begin and end after a client came, by clocks that are far behind.
+func TestWhatAWebSocketClientIsToldHangsOnNoClock(t *testing.T) {
+	t.Parallel()
+	b := matrixBridge(t)
+	b.park("old", "i-old", func(i *interaction.Interaction) { i.Request.SessionID = "s-old" })
+	b.store.emit("old", event.StepCompleted, event.StepCompletedData{Role: "tool", ToolCallID: "c0", ToolName: "bash", Content: "long ago"})
+	for session, want := range map[string][]string{"s-new": {"agent_run_result"}, "s-old": {"agent_tool_execution_result", "agent_run_result"}} {
+		conn, _, err := websocket.Dial(t.Context(), strings.Replace(b.url, "http", "ws", 1)+"/agent_backend/ws/"+session,
+			&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer uma"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.CloseNow()
+		if session == "s-new" {
+			if a := b.do("uma", "POST", "/v1/runs", `{"agent":"fixer","input":"go","session_id":"s-new"}`); a.status != 201 {
+				t.Fatalf("%d %s", a.status, a.raw)
+			}
+		} else {
+			b.store.emit("old", event.StepCompleted, event.StepCompletedData{Role: "tool", ToolCallID: "c1", ToolName: "bash", Content: "just now"})
+			b.store.emit("old", event.RunCompleted, event.RunCompletedData{Output: "done"})
+		}
+		for _, typ := range want {
+			_, raw, err := conn.Read(t.Context())
+			if err != nil || !strings.Contains(string(raw), typ) || strings.Contains(string(raw), "long ago") {
+				t.Errorf("%s: %s, %v, want %s", session, raw, err, typ)
+			}
 		}
 	}
 }

@@ -45,10 +45,10 @@ type session struct {
 	conn    *websocket.Conn
 	write   func(ctx context.Context, raw []byte) error
 	id      string
-	since   time.Time
 	writing sync.Mutex
 
 	mu       sync.Mutex
+	looked   bool // at the session's runs
 	followed map[interaction.RunID]bool
 	shown    map[interaction.ID]bool
 	calls    map[interaction.CallID]interaction.ID
@@ -62,35 +62,44 @@ func (a *Adapters) socket(w http.ResponseWriter, r *http.Request) {
 		a.refuse(w, r, refusal(http.StatusUpgradeRequired, api.CodeUpgrade, "open a WebSocket here"))
 		return
 	}
-	refused := &handshake{ResponseWriter: w}
-	conn, err := websocket.Accept(refused, r, &websocket.AcceptOptions{OriginPatterns: literally(a.cfg.Origins)})
+	s := &session{a: a, id: r.PathValue("session_id"), followed: map[interaction.RunID]bool{},
+		shown: map[interaction.ID]bool{}, calls: map[interaction.CallID]interaction.ID{}}
+	runs, err := s.there(r.Context())
 	if err != nil {
+		a.refuse(w, r, err)
+		return
+	}
+	refused := &handshake{ResponseWriter: w}
+	if s.conn, err = websocket.Accept(refused, r, &websocket.AcceptOptions{OriginPatterns: literally(a.cfg.Origins)}); err != nil {
 		if refused.status != 0 { // else it was not to be answered any more
 			a.refuse(w, r, refused.why(err))
 		}
 		return
 	}
-	defer conn.CloseNow() //nolint:errcheck // it is closed already, or there is nobody to tell
-	conn.SetReadLimit(maxSocketMessage)
+	defer s.conn.CloseNow() //nolint:errcheck // it is closed already, or there is nobody to tell
+	s.serve(r, runs)
+}
+
+// serve speaks with a client until one of both is gone.
+func (s *session) serve(r *http.Request, runs []begun) {
+	s.conn.SetReadLimit(maxSocketMessage)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(a.life, cancel)()
-	s := &session{a: a, conn: conn, id: r.PathValue("session_id"), since: time.Now(), followed: map[interaction.RunID]bool{},
-		shown: map[interaction.ID]bool{}, calls: map[interaction.CallID]interaction.ID{}}
-	s.write = func(ctx context.Context, raw []byte) error { return conn.Write(ctx, websocket.MessageText, raw) }
+	defer context.AfterFunc(s.a.life, cancel)()
+	s.write = func(ctx context.Context, raw []byte) error { return s.conn.Write(ctx, websocket.MessageText, raw) }
 	var group sync.WaitGroup
-	for _, part := range []func(context.Context) error{s.watch, s.ping} {
+	for _, part := range []func(context.Context) error{func(ctx context.Context) error { return s.watch(ctx, runs) }, s.ping} {
 		group.Go(func() {
 			defer cancel()
 			if err := part(ctx); err != nil && ctx.Err() == nil {
-				a.cfg.Log.InfoContext(ctx, "a WebSocket ended", "session_id", s.id, "error", err)
+				s.a.cfg.Log.InfoContext(ctx, "a WebSocket ended", "session_id", s.id, "error", err)
 			}
 		})
 	}
 	s.listen(ctx)
 	cancel()
 	group.Wait()
-	_ = conn.Close(websocket.StatusGoingAway, "")
+	_ = s.conn.Close(websocket.StatusGoingAway, "")
 }
 
 // handshake keeps back what the library answers to a request that opens no WebSocket, so that it has the form of all refusals.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,13 +17,13 @@ import (
 
 // watch follows the session's runs, those that begin later too, and shows what waits already: to a client that comes back,
 // the same requests again.
-func (s *session) watch(ctx context.Context) error {
+func (s *session) watch(ctx context.Context, runs []begun) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer cancel()
 	failed := make(chan error, 1)
-	follow := func(run interaction.RunID) {
+	follow := func(run begun) {
 		group.Go(func() {
 			if err := s.follow(ctx, run); err != nil {
 				select {
@@ -35,10 +36,6 @@ func (s *session) watch(ctx context.Context) error {
 	tick := time.NewTicker(socketTick)
 	defer tick.Stop()
 	for {
-		runs, err := s.fresh(ctx)
-		if err != nil {
-			return err
-		}
 		for _, run := range runs {
 			follow(run)
 		}
@@ -49,22 +46,64 @@ func (s *session) watch(ctx context.Context) error {
 			return err
 		case <-tick.C:
 		}
+		var err error
+		if runs, err = s.fresh(ctx); err != nil {
+			return err
+		}
 	}
 }
 
-// fresh are the runs of the session that are not followed yet, oldest first: those that are live, and those that began
-// after the client came. Who may list none is a reviewer, to whom runs show by what they ask.
-func (s *session) fresh(ctx context.Context) (out []interaction.RunID, err error) {
+// begun is a run that is followed.
+type begun struct {
+	id   interaction.RunID
+	news int64 // events with a number above are; untold where that is to be found out
+}
+
+// untold is of a run that was there before it was followed: what came to pass by then is no news.
+const untold = -1
+
+// told finds out which events are no news.
+func (s *session) told(ctx context.Context, run begun) (begun, error) {
+	if run.news != untold {
+		return run, nil
+	}
+	last, err := s.a.lastEvent(ctx, string(run.id))
+	run.news, _ = strconv.ParseInt(last, 10, 64) // "" is none
+	return run, err
+}
+
+// there are the runs that are live when the client comes. What it does once its WebSocket is open is news.
+func (s *session) there(ctx context.Context) ([]begun, error) {
+	list, err := s.fresh(ctx)
+	for n := 0; n < len(list) && err == nil; n++ {
+		if list[n], err = s.told(ctx, list[n]); isNotFound(err) { // it can't be followed either
+			err = nil
+		}
+	}
+	return list, err
+}
+
+// fresh are the runs of the session that are not followed yet, oldest first: those that are live when the client comes, and
+// all that are not there by then. Who may list none is a reviewer, to whom runs show by what they ask. No clock has a part in
+// it: those of workers and bridges differ.
+func (s *session) fresh(ctx context.Context) (out []begun, err error) {
 	runs, err := s.a.runsOf(ctx, s.id)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	news, first := int64(0), !s.looked
+	if s.looked = true; first {
+		news = untold
+	}
 	for _, r := range slices.Backward(runs) {
-		if live := !r.Status.Final(); (live || r.StartedAt.After(s.since)) && r.Parent == "" && !s.followed[r.ID] {
-			s.followed[r.ID] = true
-			out = append(out, r.ID)
+		if r.Parent != "" || s.followed[r.ID] {
+			continue
+		}
+		s.followed[r.ID] = true
+		if !first || !r.Status.Final() {
+			out = append(out, begun{r.ID, news})
 		}
 	}
 	if len(runs) > 0 {
@@ -74,15 +113,19 @@ func (s *session) fresh(ctx context.Context) (out []interaction.RunID, err error
 	for _, i := range slices.Backward(open) {
 		if !s.followed[i.RunID] {
 			s.followed[i.RunID] = true
-			out = append(out, i.RunID)
+			out = append(out, begun{i.RunID, untold})
 		}
 	}
 	return out, err
 }
 
 // follow shows a run to its end.
-func (s *session) follow(ctx context.Context, run interaction.RunID) error {
-	err := s.a.core.stream(ctx, http.MethodGet, path("/v1/runs/%s/events", string(run)), nil, nil, nil, func(f frame) error {
+func (s *session) follow(ctx context.Context, run begun) error {
+	run, err := s.told(ctx, run)
+	if err != nil {
+		return s.unlessGone(ctx, err)
+	}
+	err = s.a.core.stream(ctx, http.MethodGet, path("/v1/runs/%s/events", string(run.id)), nil, nil, nil, func(f frame) error {
 		if f.Event == "" || f.Event == string(event.StepDelta) {
 			return nil
 		}
@@ -90,8 +133,13 @@ func (s *session) follow(ctx context.Context, run interaction.RunID) error {
 		if err := json.Unmarshal([]byte(f.Data), &e); err != nil {
 			return err
 		}
-		return s.show(ctx, e)
+		return s.show(ctx, e, e.Number > run.news)
 	})
+	return s.unlessGone(ctx, err)
+}
+
+// unlessGone is an error that ends the WebSocket: not that of a run which may not be seen any more, or of a client that left.
+func (s *session) unlessGone(ctx context.Context, err error) error {
 	if isNotFound(err) || ctx.Err() != nil {
 		return nil
 	}
@@ -100,11 +148,11 @@ func (s *session) follow(ctx context.Context, run interaction.RunID) error {
 
 // show sends what the client has to know of an event: what waits, whenever it was asked, and what came to pass since the
 // client did.
-func (s *session) show(ctx context.Context, e event.Event) error {
+func (s *session) show(ctx context.Context, e event.Event, news bool) error {
 	if e.Type == event.InteractionRequest {
 		return s.ask(ctx, payload[interaction.Request](e))
 	}
-	if e.Time.Before(s.since) {
+	if !news {
 		return nil
 	}
 	switch e.Type {
