@@ -144,6 +144,13 @@ func (h *Holdpoint) Ended(id interaction.RunID) (v RunView) {
 		v = h.Show(id)
 		return v.Status == "completed" || v.Status == "failed" || v.Status == "aborted"
 	})
+	var record struct {
+		Holds bool   `json:"holds"`
+		Fault string `json:"fault"`
+	}
+	if h.Get("/v1/runs/"+string(id)+"/verification", &record); !record.Holds {
+		h.T.Errorf("run %s is %s, and its record does not hold: %s", id, v.Status, record.Fault)
+	}
 	return v
 }
 
