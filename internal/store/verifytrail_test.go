@@ -101,7 +101,7 @@ func TestTheTrailIsHeldAgainstTheRecord(t *testing.T) {
 	for name, c := range map[string]struct{ sql, want string }{
 		"one removed":                 {`DELETE FROM interactions WHERE id = 'q1'`, "question q1, which event 1 asked, was removed"},
 		"one of a called run removed": {`DELETE FROM interactions WHERE id = 'q2'`, "question q2, which event 3 asked, was removed"},
-		"one in another's place":      {`UPDATE interactions SET body = (SELECT body FROM interactions WHERE id = 'q3') WHERE id = 'q1'`, "its id"},
+		"one in another's place":      {`UPDATE interactions SET body = (SELECT body FROM interactions WHERE id = 'q3') WHERE id = 'q1'`, "question q1 was changed"},
 		"one put in": {`INSERT INTO interactions (id, run_id, session_id, tool, risk, status, created_at, expires_at, body)
 			SELECT 'q9', run_id, session_id, tool, risk, status, created_at, expires_at, body FROM interactions WHERE id = 'q1'`, "question q9 is answered, and no event ended it"},
 	} {

@@ -137,23 +137,6 @@ func (h *Holdpoint) Show(id interaction.RunID) (v RunView) {
 	return v
 }
 
-// Ended waits for a run's end and returns it.
-func (h *Holdpoint) Ended(id interaction.RunID) (v RunView) {
-	h.T.Helper()
-	h.Eventually("run "+string(id)+" to end", func() bool {
-		v = h.Show(id)
-		return v.Status == "completed" || v.Status == "failed" || v.Status == "aborted"
-	})
-	var record struct {
-		Holds bool   `json:"holds"`
-		Fault string `json:"fault"`
-	}
-	if h.Get("/v1/runs/"+string(id)+"/verification", &record); !record.Holds {
-		h.T.Errorf("run %s is %s, and its record does not hold: %s", id, v.Status, record.Fault)
-	}
-	return v
-}
-
 // Pending returns the requests of a run that wait for an answer, oldest first.
 func (h *Holdpoint) Pending(id interaction.RunID) []interaction.Request {
 	h.T.Helper()
