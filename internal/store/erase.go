@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"time"
 
 	"holdpoint/agent"
@@ -150,26 +151,38 @@ func (s *Store) SessionsEndedBefore(ctx context.Context, at time.Time, limit int
 	type last struct {
 		session interaction.SessionID
 		run     agent.Run
+		started int64
 	}
 	q := s.read()
-	rows, err := all(ctx, q, func(rows *sql.Rows) (l last, err error) {
+	scan := func(rows *sql.Rows) (l last, err error) {
 		var id, session, body string
-		if err := rows.Scan(&id, &session, &body); err != nil {
+		if err := rows.Scan(&l.started, &id, &session, &body); err != nil {
 			return l, err
 		}
 		l.session = interaction.SessionID(session)
 		l.run, err = decode[agent.Run](q, runBody.of(id), body)
 		return l, err
-	}, `SELECT r.id, r.session_id, r.body FROM runs AS r WHERE r.root_id = '' AND r.user_id <> ? AND r.started_at < ? AND NOT EXISTS
-		(SELECT 1 FROM runs AS n WHERE n.session_id = r.session_id AND n.root_id = '' AND (n.started_at, n.id) > (r.started_at, r.id))
-		ORDER BY r.started_at, r.id LIMIT ?`, column(ErasedUser), at.UnixMicro(), limit)
+	}
+	// When a run ended is in its body alone, so there is page after page of those that began early enough: the first may all have
+	// ended late.
 	var out []interaction.SessionID
-	for _, l := range rows {
-		if l.run.Status.Final() && l.run.EndedAt.Before(at) {
-			out = append(out, l.session)
+	after, afterID := int64(math.MinInt64), ""
+	for {
+		rows, err := all(ctx, q, scan, `SELECT r.started_at, r.id, r.session_id, r.body FROM runs AS r
+			WHERE r.root_id = '' AND r.user_id <> ? AND r.status NOT IN (?, ?, ?) AND r.started_at < ? AND (r.started_at, r.id) > (?, ?) AND NOT EXISTS
+			(SELECT 1 FROM runs AS n WHERE n.session_id = r.session_id AND n.root_id = '' AND (n.started_at, n.id) > (r.started_at, r.id))
+			ORDER BY r.started_at, r.id LIMIT ?`, column(ErasedUser), column(agent.RunRunning), column(agent.RunAwaitingHuman), column(agent.RunPaused),
+			at.UnixMicro(), after, afterID, limit)
+		for _, l := range rows {
+			if l.run.Status.Final() && l.run.EndedAt.Before(at) {
+				out = append(out, l.session)
+			}
+			after, afterID = l.started, string(l.run.ID)
+		}
+		if err != nil || len(rows) < limit || len(out) >= limit {
+			return out[:min(len(out), limit)], in(err, "list sessions that have ended")
 		}
 	}
-	return out, in(err, "list sessions that have ended")
 }
 
 func sessionIDs(list []string) []interaction.SessionID {

@@ -129,6 +129,17 @@ func TestSessionsWhoseTimeIsOver(t *testing.T) {
 		if err != nil || len(list) != 1 || list[0] != "old" {
 			t.Fatalf("%v, %v", list, err)
 		}
+		// What began before, and goes on or ended a moment ago, does not stand before it.
+		spoken(t, s, "older-open", "ann", now.Add(-5*time.Hour), true)
+		spoken(t, s, "older-open-2", "ann", now.Add(-5*time.Hour), true)
+		late := agent.Run{ID: "late", SessionID: "late", WorkflowID: "session-late", Agent: "a", Status: agent.RunCompleted, StartedAt: now.Add(-5 * time.Hour), EndedAt: now}
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.InsertRun(ctx, late)
+			return err
+		})
+		if list, err := s.SessionsEndedBefore(t.Context(), now.Add(-time.Hour), 1); err != nil || len(list) != 1 || list[0] != "old" {
+			t.Fatalf("behind others: %v, %v", list, err)
+		}
 		if _, err := s.EraseSession(t.Context(), "old", now); err != nil {
 			t.Fatal(err)
 		}
