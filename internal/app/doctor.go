@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"go.temporal.io/api/deployment/v1"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/sdk/client"
@@ -123,12 +124,40 @@ func (a *App) unserved(ctx context.Context) (out []activities.Finding, err error
 		if err != nil {
 			return out, fmt.Errorf("describe task queue %s: %w", q, err)
 		}
-		if !polled(d.GetPollers(), time.Now()) {
-			out = append(out, activities.Finding{Kind: activities.FindingNoWorker, What: fmt.Sprintf("no worker polls the task queue %q", q),
-				Advice: "Nothing is lost. Start one: answers and timers wait in Temporal."})
+		if f := unpolled(q, d.GetPollers(), d.GetVersioningInfo().GetCurrentDeploymentVersion(), time.Now()); f.Kind != "" {
+			out = append(out, f)
 		}
 	}
 	return out, nil
+}
+
+// unpolled says of a task queue whose tasks nobody takes what is missing: a worker, or one of the version that is current. Workers
+// of other versions poll, and get nothing.
+func unpolled(queue string, pollers []*taskqueue.PollerInfo, current *deployment.WorkerDeploymentVersion, now time.Time) (f activities.Finding) {
+	if !polled(pollers, now) {
+		return activities.Finding{Kind: activities.FindingNoWorker, What: fmt.Sprintf("no worker polls the task queue %q", queue),
+			Advice: "Nothing is lost. Start one: answers and timers wait in Temporal."}
+	}
+	takes := func(p *taskqueue.PollerInfo) bool {
+		of := p.GetDeploymentOptions()
+		if versioned := of.GetWorkerVersioningMode() == enums.WORKER_VERSIONING_MODE_VERSIONED; current == nil || !versioned {
+			return current == nil && !versioned
+		}
+		return of.GetDeploymentName() == current.GetDeploymentName() && of.GetBuildId() == current.GetBuildId()
+	}
+	if polled(slices.DeleteFunc(slices.Clone(pollers), func(p *taskqueue.PollerInfo) bool { return !takes(p) }), now) {
+		return f
+	}
+	f.Kind = activities.FindingNoWorker
+	f.Advice = "Nothing is lost: answers and timers wait in Temporal. Make the version of a worker that runs current, once it can take on the runs there are " +
+		"(holdpoint replay): temporal worker deployment set-current-version"
+	f.What = fmt.Sprintf("the workers that poll the task queue %q are of versions of a Worker Deployment, none of which is current", queue)
+	if current != nil {
+		f.What = fmt.Sprintf("no worker of version %s of the Worker Deployment %s polls the task queue %q, and that version is current", current.GetBuildId(), current.GetDeploymentName(), queue)
+		f.Advice += ", or start a worker of that version"
+	}
+	f.Advice += "."
+	return f
 }
 
 // pollsWithin is how recently a worker that runs has polled: a poll that finds nothing ends after a minute.

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/api/deployment/v1"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/taskqueue/v1"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -28,6 +30,40 @@ func TestAWorkerThatWasKilledDoesNotCountAsThere(t *testing.T) {
 	} {
 		if got := polled(c.pollers, now); got != c.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestWorkersThatGetNothingDoNotCountAsThere(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	of := func(build string) *taskqueue.PollerInfo {
+		p := &taskqueue.PollerInfo{LastAccessTime: timestamppb.New(now)}
+		if build != "" {
+			p.DeploymentOptions = &deployment.WorkerDeploymentOptions{DeploymentName: "agents", BuildId: build, WorkerVersioningMode: enums.WORKER_VERSIONING_MODE_VERSIONED}
+		}
+		return p
+	}
+	gone := of("v1")
+	gone.LastAccessTime = timestamppb.New(now.Add(-4 * time.Minute))
+	current := &deployment.WorkerDeploymentVersion{DeploymentName: "agents", BuildId: "v1"}
+	for name, c := range map[string]struct {
+		pollers []*taskqueue.PollerInfo
+		current *deployment.WorkerDeploymentVersion
+		want    string
+	}{
+		"nobody":                            {nil, current, "no worker polls"},
+		"of the version that is current":    {[]*taskqueue.PollerInfo{of("v2"), of("v1")}, current, ""},
+		"of another version":                {[]*taskqueue.PollerInfo{of("v2")}, current, "no worker of version v1 of the Worker Deployment agents"},
+		"of it and killed, and another":     {[]*taskqueue.PollerInfo{gone, of("v2")}, current, "no worker of version v1"},
+		"of none, where one is current":     {[]*taskqueue.PollerInfo{of("")}, current, "no worker of version v1"},
+		"of a version, where none is":       {[]*taskqueue.PollerInfo{of("v1")}, nil, "none of which is current"},
+		"of none, where none is":            {[]*taskqueue.PollerInfo{of("")}, nil, ""},
+		"of none and one, where none is":    {[]*taskqueue.PollerInfo{of("v1"), of("")}, nil, ""},
+		"of the same build of another name": {[]*taskqueue.PollerInfo{of("v1")}, &deployment.WorkerDeploymentVersion{DeploymentName: "tools", BuildId: "v1"}, "Deployment tools"},
+	} {
+		if got := unpolled("q", c.pollers, c.current, now); (got.Kind == "") != (c.want == "") || !strings.Contains(got.What, c.want) {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
