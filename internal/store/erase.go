@@ -152,15 +152,16 @@ func (s *Store) SessionsEndedBefore(ctx context.Context, at time.Time, limit int
 		session interaction.SessionID
 		run     agent.Run
 		started int64
+		id      string
 	}
 	q := s.read()
 	scan := func(rows *sql.Rows) (l last, err error) {
-		var id, session, body string
-		if err := rows.Scan(&l.started, &id, &session, &body); err != nil {
+		var session, body string
+		if err := rows.Scan(&l.started, &l.id, &session, &body); err != nil {
 			return l, err
 		}
 		l.session = interaction.SessionID(session)
-		l.run, err = decode[agent.Run](q, runBody.of(id), body)
+		l.run, err = decode[agent.Run](q, runBody.of(l.id), body)
 		return l, err
 	}
 	// When a run ended is in its body alone, so there is page after page of those that began early enough: the first may all have
@@ -177,7 +178,7 @@ func (s *Store) SessionsEndedBefore(ctx context.Context, at time.Time, limit int
 			if l.run.Status.Final() && l.run.EndedAt.Before(at) {
 				out = append(out, l.session)
 			}
-			after, afterID = l.started, string(l.run.ID)
+			after, afterID = l.started, l.id
 		}
 		if err != nil || len(rows) < limit || len(out) >= limit {
 			return out[:min(len(out), limit)], in(err, "list sessions that have ended")

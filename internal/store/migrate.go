@@ -43,7 +43,10 @@ func (s *Store) migrate(ctx context.Context) error {
 		default:
 			failures++
 		}
-		if failures == migrateAttempts || errors.Is(err, ErrNewerSchema) || ctx.Err() != nil {
+		if stopped := ctx.Err(); stopped != nil {
+			return in(errors.Join(stopped, err), "schema of %s", s.name())
+		}
+		if failures == migrateAttempts || errors.Is(err, ErrNewerSchema) {
 			return in(err, "schema of %s", s.name())
 		}
 		if e := pause(ctx, conflictStep*time.Duration(min(waits+failures, 10))); e != nil {
