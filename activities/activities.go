@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -87,6 +88,7 @@ type Activities struct {
 	Faults func(Point)
 
 	memory memory
+	calls  atomic.Int64 // that run now
 }
 
 func (a *Activities) at(p Point) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -20,6 +19,8 @@ import (
 // what is about to run and is still enough, claims the execution in the ledger, executes, and stores the
 // result. Where it can't go on without a person it returns an interaction instead.
 func (a *Activities) RunTool(ctx context.Context, in RunToolInput) (RunToolResult, error) {
+	a.calls.Add(1)
+	defer a.calls.Add(-1)
 	stop := heartbeat(ctx)
 	defer stop()
 	return (&execution{a: a, in: in, claim: uuid.NewString()}).carry(ctx)
@@ -340,48 +341,3 @@ func (x *execution) take(ctx context.Context, tx Tx, w *callWriter, entry tool.E
 	_, err := w.flush()
 	return err
 }
-
-// execute runs the tool. Its faults become results, so that the model always gets an answer.
-func (x *execution) execute(ctx context.Context) (out tool.Outcome) {
-	call := x.rec.Call
-	call.Args = x.args
-	call.Key = fmt.Sprintf("%s-%d", call.ID, x.entry.Phase)
-	call.Workspace = x.ag.Workspace
-	call.Outside = outside(x.decide, x.ag.Workspace)
-	call.Private = x.decide.Private && x.decide.Effect != permission.Deny
-	call.Hop = x.hop
-	call.Answer = x.answer
-	limit := x.impl.Definition().Timeout
-	if limit <= 0 {
-		limit = DefaultToolTimeout
-	}
-	observed, ended := x.a.observer().Running(ctx, x.impl.Definition().Name)
-	defer func() { ended(statusOf(out)) }()
-	runCtx, clock := tool.WithLimit(observed, limit)
-	defer clock.End()
-	x.still = &standstill{x: x, limit: clock}
-	x.running = runCtx
-	if x.a.Inquire != nil && !x.quick {
-		call.Ask = x.inquire
-	}
-	call.Stoppable = x.still.stoppable
-	end := x.still.follow(ctx)
-	out, err := x.enter(runCtx, call)
-	end()
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return tool.Outcome{Result: &tool.Result{Status: tool.StatusAborted, Content: "The call was stopped while it ran: " + err.Error()}}
-	case err != nil && runCtx.Err() != nil:
-		return tool.Failure(fmt.Sprintf("The call was stopped after %s, its limit: %v", limit, err))
-	case err != nil:
-		return tool.Failure("The call failed: " + err.Error())
-	case out.Result == nil && out.Request == nil:
-		return tool.Failure("The tool returned nothing.")
-	case out.Result != nil && out.Result.Status == tool.StatusError && ctx.Err() != nil: // it says what it had done by then
-		return tool.Outcome{Result: &tool.Result{Status: tool.StatusAborted, Content: out.Result.Content}}
-	}
-	return out
-}
-
-// DefaultToolTimeout bounds one execution of a tool that names no limit of its own.
-const DefaultToolTimeout = 10 * time.Minute

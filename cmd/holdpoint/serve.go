@@ -92,6 +92,8 @@ func workerCommand(c *cli) *cobra.Command {
 	s.flags(c, cmd, false)
 	s.working(cmd)
 	f := cmd.Flags()
+	spanVar(cmd, &s.o.Drain, "drain", 20*time.Second, "how long a worker that is told to end lets the calls go on that it runs; then they\n"+
+		"are stopped. A second signal ends it at once")
 	f.BoolVar(&s.o.ToolsOnly, "tools-only", false, "run the tools of --task-queue, and nothing else")
 	f.StringVar(&s.o.Deployment.Name, "deployment-name", "", "Worker Deployment that this worker is of")
 	f.StringVar(&s.o.Deployment.BuildID, "build-id", "", "build id of this worker in its deployment")

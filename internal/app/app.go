@@ -47,6 +47,7 @@ type App struct {
 	bridge    *bridge
 	pages     *web.Server
 	worker    worker.Worker
+	settle    func(context.Context) // waits for what it ran
 	token     string
 	issuers   map[string]*auth.OIDC // by their component's name
 	failed    chan error

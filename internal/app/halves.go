@@ -53,6 +53,7 @@ func (a *App) startWorker() error {
 		DefaultHeartbeatThrottleInterval: throttle,
 		DisableRegistrationAliasing:      true,
 		DisableWorkflowWorker:            a.o.ToolsOnly,
+		WorkerStopTimeout:                a.o.Drain,
 		OnFatalError:                     func(err error) { a.fail(fmt.Errorf("worker: %w", err)) },
 	})
 	acts := a.newActivities()
@@ -68,7 +69,7 @@ func (a *App) startWorker() error {
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("worker: %w", err)
 	}
-	a.worker = w
+	a.worker, a.settle = w, acts.Settle
 	a.closing(func() error { a.StopWorker(); return nil })
 	if !a.o.ToolsOnly {
 		a.closing(a.watchOutbox())
@@ -111,11 +112,22 @@ func (a *App) awaitWorkflow(ctx context.Context, id string) error {
 	return err
 }
 
-// StopWorker stops executing; what waits goes on waiting in Temporal. It may be called more than once.
+// settlePatience is for calls that were stopped since they did not end by themselves: their processes are told, then killed, and
+// what became of them is stored.
+const settlePatience = 5 * time.Second
+
+// StopWorker stops executing; what waits goes on waiting in Temporal, and what runs has the time of Options.Drain. It may be
+// called more than once.
 func (a *App) StopWorker() {
 	if a.worker != nil {
+		a.log.Info("the worker takes no more work, and waits for what it runs", "at_most", a.o.Drain)
 		a.worker.Stop()
 		a.worker = nil
+		if a.o.Drain > 0 {
+			ctx, cancel := context.WithTimeout(context.Background(), settlePatience)
+			defer cancel()
+			a.settle(ctx)
+		}
 	}
 	if err := a.stopServers(); err != nil {
 		a.log.Error("an MCP server could not be ended", "error", err)

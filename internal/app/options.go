@@ -60,6 +60,8 @@ type Options struct {
 	// StickyCache bounds how many workflows all workers of this process keep in memory between their tasks. 0 is the default
 	// of Temporal's SDK.
 	StickyCache int
+	// Drain is how long a worker that is stopped lets the calls go on that it runs; with 0 they are stopped at once.
+	Drain time.Duration
 	// Version is shown by the bridge. Defaults to "dev".
 	Version string
 
