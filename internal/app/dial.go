@@ -34,11 +34,17 @@ func (a *App) dial(ctx context.Context, o client.Options) error {
 	defer cancel()
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
-		return fmt.Errorf("no Temporal server answers at %s: %w: check TEMPORAL_ADDRESS", cmp.Or(o.HostPort, client.DefaultHostPort), err)
+		return unanswered(o, err)
 	}
 	a.client = c
 	a.closing(func() error { c.Close(); return nil })
 	return nil
+}
+
+// unanswered is the error of a server that lets nobody in, or is not there.
+func unanswered(o client.Options, err error) error {
+	return fmt.Errorf("no Temporal server answers at %s: %w: check TEMPORAL_ADDRESS, and TEMPORAL_TLS_* and TEMPORAL_API_KEY where it wants them",
+		cmp.Or(o.HostPort, client.DefaultHostPort), err)
 }
 
 // namespaceThere refuses a namespace that the server does not have: a bridge would start, and fail at every call. A server

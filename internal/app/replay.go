@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +73,7 @@ func ReplayLive(ctx context.Context, getenv func(string) (string, bool), query s
 	}
 	c, err := client.DialContext(ctx, keys.Client(options))
 	if err != nil {
-		return fmt.Errorf("no Temporal server answers at %s: %w: check TEMPORAL_ADDRESS", cmp.Or(options.HostPort, client.DefaultHostPort), err)
+		return unanswered(options, err)
 	}
 	defer c.Close()
 	if err := namespaceThere(ctx, c, options); err != nil {
