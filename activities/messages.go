@@ -240,6 +240,8 @@ const (
 	CodeMaxSteps     = "max_steps"
 	CodeTooDeep      = "too_deep" // agents called one another too often
 	CodeInternal     = "internal"
+	// CodeReplyTooLarge: the model said more at once than is kept.
+	CodeReplyTooLarge = "reply_too_large"
 	// CodeNotDelivered, of an event: a notifier could not be reached.
 	CodeNotDelivered = "not_delivered"
 	// CodeRejectedRepeatedly: the model went on making a call that a person had rejected.

@@ -150,7 +150,22 @@ func (a *Activities) generate(ctx context.Context, in CallModelInput, ag agent.A
 		return out, modelError(err)
 	}
 	reply.Message.Role = llm.RoleAssistant
+	if n := sizeOf(reply.Message); n > MaxReplyBytes {
+		return out, permanent(CodeReplyTooLarge, "the model %s replied with %d bytes, and %d are taken at once", ag.Model, n, MaxReplyBytes)
+	}
 	return answered{reply, without}, nil
+}
+
+// MaxReplyBytes bounds what a model says in one turn, its calls included, as JSON. It is some five times what providers let a model say,
+// and leaves room for what is stored of it: arguments stand in a call's record several times, with their quotes escaped again.
+const MaxReplyBytes = 1 << 20
+
+func sizeOf(m llm.Message) int {
+	b, err := json.Marshal(m)
+	if err != nil { // it can't be stored either, which says why
+		return 0
+	}
+	return len(b)
 }
 
 func (a *Activities) definitionsOf(ag agent.Agent) (defs []tool.Definition, without map[string]string) {
