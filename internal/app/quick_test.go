@@ -279,10 +279,13 @@ func TestAWorkerDiesInTheMiddleOfAQuickCall(t *testing.T) {
 			run := c.begin("go")
 			c.gone()
 			c.restart()
-			c.completes(run.RunID, `It said: did {"n":1}`, p.times)
-			if inTasks, asActivities := ways(c.Holdpoint, run.Workflow); inTasks+asActivities != 1 {
+			c.Ended(run.RunID)
+			inTasks, asActivities := ways(c.Holdpoint, run.Workflow)
+			left := inTasks + asActivities - 1 // on a machine so busy that the call lasted, and was begun again as an activity
+			if left != 0 && (inTasks != 1 || asActivities != 1) {
 				t.Errorf("the call was carried out %d times in workflow tasks and %d times as an activity", inTasks, asActivities)
 			}
+			c.completes(run.RunID, `It said: did {"n":1}`, p.times+left)
 			c.audit()
 		}})
 	}
