@@ -148,7 +148,7 @@ func TestFetchShowsWhatCameOfABodyThatEndedEarly(t *testing.T) {
 	wantPart(t, b.get(serve(t, func(rw http.ResponseWriter, _ *http.Request) {
 		raw(rw, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nstart\r\nzz\r\n")
 	}).URL), tool.StatusError, "after 5 bytes: the connection failed.]\n\nstart")
-	b.cfg.Timeout = 2 * time.Second // the first drop comes within it, however busy the machine is
+	b.cfg.Timeout = 2 * time.Second                               // the first drop comes within it, however busy the machine is
 	w := serve(t, func(rw http.ResponseWriter, r *http.Request) { // a drop now and then, for ever
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
