@@ -53,6 +53,10 @@ func TestSteadyLoadLeavesNothingBehind(t *testing.T) {
 	s.settle(s.at(0), db)
 	s.audit(t, s.at(0), db)
 	t.Logf("%d runs in %s, %d restarts", len(s.runs), *soakFor, restarts)
+	for who, m := range map[string]*member{"worker": s.workers[0], "bridge": s.bridges[0]} {
+		w := m.weigh(s.cluster)
+		t.Logf("%s, with nothing to do: %.1f MiB and %d goroutines", who, float64(w.Memory)/(1<<20), w.Goroutines)
+	}
 	s.flat(t, "worker", s.worker)
 	s.flat(t, "bridge", s.bridge)
 }
