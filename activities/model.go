@@ -156,8 +156,8 @@ func (a *Activities) generate(ctx context.Context, in CallModelInput, ag agent.A
 	return answered{reply, without}, nil
 }
 
-// MaxReplyBytes bounds what a model says in one turn, its calls included, as JSON. It is some five times what providers let a model say,
-// and leaves room for what is stored of it: arguments stand in a call's record several times, with their quotes escaped again.
+// MaxReplyBytes bounds what a model says in one turn, its calls included, as JSON. It leaves room below what the store keeps of one
+// value: arguments stand in a call's record several times, with their quotes escaped again.
 const MaxReplyBytes = 1 << 20
 
 func sizeOf(m llm.Message) int {
