@@ -71,7 +71,7 @@ func (s *script) guesses(args []word, dirs cwd) []touch {
 }
 
 // fileNames are the pieces of an argument that may name a file: the whole, what
-// follows = @ : or a comma, what is glued to an option's letter, the path of a
+// follows = @ : or a comma or stands between two of them, what is glued to an option's letter, the path of a
 // file URL, and in a short script its words.
 func fileNames(arg string) []string {
 	if words := strings.FieldsFunc(arg, func(r rune) bool { return strings.ContainsRune(" \t\n;\"'<>(){}|`", r) }); len(words) > 1 || len(words) == 1 && words[0] != arg {
@@ -82,7 +82,7 @@ func fileNames(arg string) []string {
 		return out
 	}
 	before, _, _ := strings.Cut(arg, ":")
-	out := []string{arg, before, afterAny(arg, "=@:"), afterAny(arg, ",")}
+	out := append([]string{arg, before, afterAny(arg, "=@:"), afterAny(arg, ",")}, listPieces(arg)...)
 	if at := strings.IndexAny(arg, "rwRW"); at >= 0 && strings.Trim(arg[:at], "0123456789,$") == "" {
 		out = append(out, arg[at+1:]) // what sed's r and w name
 	}
@@ -95,6 +95,18 @@ func fileNames(arg string) []string {
 		out = append(out, fileURL(arg[len(arg)-len(rest):]))
 	}
 	return out
+}
+
+// maxPieces bounds the pieces of one argument.
+const maxPieces = 16
+
+// listPieces are the values of an argument such as type=bind,src=a,dst=b.
+func listPieces(arg string) []string {
+	pieces := strings.FieldsFunc(arg, func(r rune) bool { return strings.ContainsRune("=@:,", r) })
+	if len(pieces) < 3 {
+		return nil // they are the ends
+	}
+	return pieces[1:min(len(pieces), maxPieces)]
 }
 
 // fileURL is the path of a file URL after its scheme.

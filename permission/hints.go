@@ -22,7 +22,7 @@ func (w *walker) hintsIn(p *part, words []word) {
 			}
 		}
 		for _, text := range texts {
-			if len(p.inner) > maxHints+len(p.cmd.words) || !strings.ContainsAny(text, " \t\n(!=;") {
+			if len(p.inner) > maxHints+len(p.cmd.words) || !strings.ContainsAny(text, " \t\n(!=;,") {
 				continue
 			}
 			w.hint(p, text)
@@ -30,9 +30,12 @@ func (w *walker) hintsIn(p *part, words []word) {
 	}
 }
 
+// listed makes words of what is a list elsewhere, as ["rm", "x"] is in most languages.
+var listed = strings.NewReplacer("=", " ", "!", " ", "$", " ", ":", " ", ",", " ", "[", " ", "]", " ")
+
 func (w *walker) hint(p *part, text string) {
 	found := &script{places: w.places}
-	found.suspect(strings.NewReplacer("=", " ", "!", " ", "$", " ", ":", " ").Replace(text))
+	found.suspect(listed.Replace(text))
 	for _, c := range found.suspects[:min(len(found.suspects), maxHints)] {
 		for i := range c.words[:min(len(c.words), maxHints)] {
 			p.inner = append(p.inner, c.from(i))

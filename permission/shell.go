@@ -135,6 +135,9 @@ func (s *script) script(text string, dirs cwd, parent *part) flow {
 // scriptFrom is script; fed says that the parent reads it from its standard
 // input.
 func (s *script) scriptFrom(text string, dirs cwd, parent *part, fed bool) flow {
+	if fed {
+		text = unfinished(text)
+	}
 	if reason := scriptFault(text); reason != "" {
 		s.fault("%s", reason)
 	}
@@ -177,6 +180,14 @@ func (s *script) scriptFrom(text string, dirs cwd, parent *part, fed bool) flow 
 	defer func() { s.depth-- }()
 	w := &walker{script: s, source: text, parent: parent, fed: fed}
 	return w.stmts(file.Stmts, dirs)
+}
+
+// unfinished is a script as a shell reads it from a file: a backslash at its very end is dropped, which -c and eval keep.
+func unfinished(text string) string {
+	if n := len(text) - len(strings.TrimRight(text, `\`)); n%2 == 1 {
+		return text[:len(text)-1]
+	}
+	return text
 }
 
 // scriptFault names what makes a command line unfit for approval by a rule.
@@ -233,7 +244,7 @@ func (s *script) suspect(text string) {
 		var words []word
 		for _, f := range strings.Fields(strip.Replace(piece)) {
 			f = strings.TrimLeft(f, "$")
-			if len(words) == 0 && (f == "" || isAssign(f) || reserved[f]) {
+			if len(words) == 0 && (f == "" || isAssign(f) || setsElement(f) || reserved[f]) {
 				continue
 			}
 			words = append(words, plainWord(f))
@@ -242,6 +253,12 @@ func (s *script) suspect(text string) {
 			s.suspects = append(s.suspects, command{words: words})
 		}
 	}
+}
+
+// setsElement reports an assignment to an element of an array, which bash lets stand before a command.
+func setsElement(s string) bool {
+	name, rest, ok := strings.Cut(s, "[")
+	return ok && isAssign(name+"=") && (strings.Contains(rest, "]=") || strings.Contains(rest, "]+="))
 }
 
 // suspectRun takes one suspected command apart: its redirections first, then
