@@ -76,9 +76,6 @@ func (a *Activities) TakeApproval(ctx context.Context, in TakeApprovalInput) (Ta
 		}
 		return x.take(d)
 	})
-	if err == nil && in.Outcome != nil && x.asked.Request.ID != "" {
-		a.answered(x.asked.Request, in.Outcome)
-	}
 	return derefTaken(x), err
 }
 

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"holdpoint/tool"
 )
 
@@ -24,7 +22,7 @@ func (x *execution) enter(ctx context.Context, call tool.Call) (tool.Outcome, er
 		var r returned
 		defer func() {
 			if p := recover(); p != nil {
-				activity.GetLogger(ctx).Error("a tool panicked", "tool", call.Name, "panic", scrub(fmt.Sprint(p), secretForms(x.hidden)))
+				x.log(ctx).Error("a tool panicked", "tool", call.Name, "panic", scrub(fmt.Sprint(p), secretForms(x.hidden)))
 				r = returned{out: tool.Failure(fmt.Sprintf("The tool %s failed inside. It may have had an effect.", call.Name))}
 			}
 			done <- r

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"go.temporal.io/sdk/activity"
-
 	"holdpoint/permission"
 )
 
@@ -25,7 +23,7 @@ func (x *execution) hop(ctx context.Context, args json.RawMessage) (private bool
 		return err
 	})
 	if err != nil {
-		activity.GetLogger(ctx).Error("a redirect could not be decided", "call", x.in.CallID, "error", err)
+		x.log(ctx).Error("a redirect could not be decided", "error", err)
 		return false, errors.New("the rules could not be read")
 	}
 	d := x.a.judge(rules, x.run, x.ag, def, args)
@@ -33,7 +31,7 @@ func (x *execution) hop(ctx context.Context, args json.RawMessage) (private bool
 		return false, errors.New(d.Reason)
 	}
 	if err := x.useHopGrants(ctx, d.Grants); err != nil {
-		activity.GetLogger(ctx).Error("a redirect could not be counted", "call", x.in.CallID, "error", err)
+		x.log(ctx).Error("a redirect could not be counted", "error", err)
 		return false, errors.New("the grant that allows it could not be used")
 	}
 	return d.Private, nil

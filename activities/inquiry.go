@@ -49,7 +49,6 @@ func (x *execution) inquire(ctx context.Context, q interaction.Request) (interac
 	if err = x.tellInquiry(ctx, tell); err == nil {
 		var out interaction.Outcome
 		if out, err = x.awaitInquiry(ctx, asked.ID); err == nil {
-			x.a.answered(*asked, &out)
 			return out, nil
 		}
 	}
@@ -57,7 +56,7 @@ func (x *execution) inquire(ctx context.Context, q interaction.Request) (interac
 	lasting, end := context.WithTimeout(context.WithoutCancel(x.running), lookTimeout)
 	defer end()
 	if told := x.a.Inquire(lasting, activity.GetInfo(x.running).WorkflowExecution.ID, tell); told != nil {
-		activity.GetLogger(x.running).Warn("that a question is withdrawn could not be told", "interaction", asked.ID, "error", told)
+		x.log(x.running).Warn("that a question is withdrawn could not be told", "interaction_id", asked.ID, "error", told)
 	}
 	return interaction.Outcome{}, fmt.Errorf("the question was withdrawn: %w", err)
 }
@@ -105,7 +104,7 @@ func (x *execution) tellInquiry(ctx context.Context, q Inquiry) error {
 		if err == nil {
 			return nil
 		}
-		activity.GetLogger(x.running).Warn("a running call's question could not be told to its run", "call", x.in.CallID, "error", err)
+		x.log(x.running).Warn("a running call's question could not be told to its run", "error", err)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

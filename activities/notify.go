@@ -129,7 +129,7 @@ func (a *Activities) told(ctx context.Context, n agent.Notice, failed error) err
 	var forGood *UndeliverableError
 	over := errors.As(failed, &forGood) || next.Sub(n.CreatedAt) > noticeLife
 	if failed != nil {
-		activity.GetLogger(ctx).Warn("could not be delivered", "notice", n.ID, "to", n.To, "attempts", n.Attempts, "given_up", over, "error", failed)
+		activity.GetLogger(ctx).Warn("could not be delivered", "run_id", n.RunID, "interaction_id", n.Interaction, "notice", n.ID, "to", n.To, "attempts", n.Attempts, "given_up", over, "error", failed)
 	}
 	return a.Store.Write(ctx, func(tx Tx) error {
 		if failed == nil {

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"holdpoint/event"
 	"holdpoint/interaction"
 	"holdpoint/tool"
@@ -35,7 +33,7 @@ func (x *execution) store(ctx context.Context, out tool.Outcome) (RunToolResult,
 		if err == nil {
 			return derefTool(res), nil
 		}
-		activity.GetLogger(ctx).Error("a tool's result could not be stored", "call", x.in.CallID, "error", err)
+		x.log(ctx).Error("a tool's result could not be stored", "error", err)
 		select {
 		case <-lasting.Done():
 			return RunToolResult{}, fmt.Errorf("result of call %s: %w", x.in.CallID, err)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.temporal.io/sdk/activity"
 
 	"holdpoint/tool"
 )
@@ -40,9 +39,10 @@ func (x *execution) slow() error {
 func (a *Activities) RunQuick(ctx context.Context, in RunToolInput) (RunQuickResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, QuickLimit)
 	defer cancel()
-	res, err := (&execution{a: a, in: in, claim: uuid.NewString(), quick: true}).carry(ctx)
+	x := &execution{a: a, in: in, claim: uuid.NewString(), quick: true}
+	res, err := x.carry(ctx)
 	if err != nil {
-		activity.GetLogger(ctx).Info("a quick call is run again as any other", "call", in.CallID, "error", err)
+		x.log(ctx).Info("a quick call is run again as any other", "error", err)
 		return RunQuickResult{Left: true}, nil
 	}
 	return RunQuickResult{RunToolResult: res}, nil

@@ -60,7 +60,6 @@ func (a *Activities) ResolveCall(ctx context.Context, in ResolveCallInput) (Reso
 		return nil
 	})
 	if err == nil {
-		a.answered(asked.Request, &in.Outcome)
 		if kept {
 			a.tellRuns(ctx, run.UserID)()
 		}

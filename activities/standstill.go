@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"holdpoint/agent"
 	"holdpoint/event"
 	"holdpoint/interaction"
@@ -79,7 +77,7 @@ func (s *standstill) look(ctx context.Context) {
 	run, found, err := s.x.a.Store.Run(ctx, s.x.in.RunID)
 	if err != nil || !found {
 		if ctx.Err() == nil {
-			activity.GetLogger(ctx).Warn("whether a running call is paused could not be read", "call", s.x.in.CallID, "error", err)
+			s.x.log(ctx).Warn("whether a running call is paused could not be read", "error", err)
 		}
 		return
 	}
@@ -157,7 +155,7 @@ func (s *standstill) say(ctx context.Context, run agent.Run, t event.Type, how e
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		activity.GetLogger(ctx).Warn("that a running call stands, or goes on, could not be recorded", "call", x.in.CallID, "error", err)
+		x.log(ctx).Warn("that a running call stands, or goes on, could not be recorded", "error", err)
 	}
 }
 

@@ -41,8 +41,9 @@ func (x *execution) carry(ctx context.Context) (RunToolResult, error) {
 	if err != nil {
 		return RunToolResult{}, err
 	}
-	a.answered(x.asked.Request, x.in.Approval)
-	a.answered(x.told.Request, x.in.Answer)
+	if x.unknown {
+		a.observer().Unknown(x.impl.Definition().Name)
+	}
 	if x.granted {
 		told := a.tellRuns(ctx, x.run.UserID)
 		defer told()
@@ -103,6 +104,7 @@ type execution struct {
 	// Set by the claim.
 	entry    tool.Execution
 	granted  bool // the approval left a grant behind
+	unknown  bool // nobody knows how the execution before ended
 	decide   permission.Decision
 	still    *standstill // while it runs
 	running  context.Context
@@ -184,7 +186,7 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 	if err != nil {
 		return nil, err
 	}
-	x.run = run
+	x.run, x.unknown = run, false
 	if x.rec, err = callOf(ctx, tx, x.in.CallID); err != nil {
 		return nil, err
 	}
@@ -223,7 +225,7 @@ func (x *execution) claimIn(ctx context.Context, tx Tx) (*RunToolResult, error) 
 		return nil, err
 	}
 	if begun && entry.State == tool.StateStarted && !x.mayRunAgain(entry) {
-		x.a.observer().Unknown(x.impl.Definition().Name)
+		x.unknown = true
 		return x.askOutcome(w, entry)
 	}
 	if stop, err := x.check(w); stop != nil || err != nil {

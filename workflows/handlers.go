@@ -240,7 +240,7 @@ func (r *agentRun) recordNews(ctx workflow.Context) {
 				Reason: fmt.Sprintf("%d more messages could not be applied; they were too many to be kept", dropped)})
 		}
 		if err := workflow.ExecuteActivity(r.record(ctx, "messages"), activities.RecordName, in).Get(ctx, nil); err != nil {
-			workflow.GetLogger(ctx).Error("what came could not be recorded", "error", err)
+			workflow.GetLogger(ctx).Error("what came could not be recorded", "run_id", r.in.RunID, "error", err)
 		}
 		r.writing = false
 	}

@@ -170,7 +170,7 @@ func (p *pipeline) branchEnded(ctx workflow.Context, branch int, failed string) 
 	defer cancel()
 	err := p.endBranch(free, activities.EndBranchInput{RunID: p.in.RunID, Step: p.st.Turn + 1, Branch: branch, Failed: failed})
 	if err != nil {
-		workflow.GetLogger(ctx).Error("the end of a branch could not be recorded", "branch", branch, "error", err)
+		workflow.GetLogger(ctx).Error("the end of a branch could not be recorded", "run_id", p.in.RunID, "branch", branch, "error", err)
 	}
 }
 

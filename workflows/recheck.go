@@ -46,7 +46,7 @@ func (r *agentRun) decideAgain(ctx workflow.Context) {
 		res, err := r.recheck(ctx, in)
 		if err != nil {
 			if ctx.Err() == nil {
-				workflow.GetLogger(ctx).Error("what waits could not be decided again", "error", err)
+				workflow.GetLogger(ctx).Error("what waits could not be decided again", "run_id", r.in.RunID, "error", err)
 			}
 			continue
 		}

@@ -65,6 +65,7 @@ func (a *App) startWorker() error {
 		return a.client.SignalWorkflow(ctx, workflowID, "", workflows.MessageAsked, q)
 	}
 	acts.Await, acts.Observer, acts.OwnWorkspaces = a.awaitWorkflow, a.telemetry.Metrics(), a.o.ToolsOnly
+	acts.Store = activities.Observed{Store: acts.Store, Observer: a.telemetry.Metrics()}
 	register(w, acts, a.newKeeper(acts), a.o.ToolsOnly)
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("worker: %w", err)

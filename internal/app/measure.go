@@ -16,7 +16,7 @@ import (
 func (a *App) measure(ctx context.Context, part string) error {
 	log := a.log // which is another once the configuration is known, while exporters run already
 	t, err := telemetry.New(ctx, telemetry.Options{Part: part, Version: a.o.Version, Getenv: a.o.Getenv, Hider: redact.New(),
-		Failed: func(err error) { log.Warn("something could not be measured", "error", err) }})
+		Failed: func(err error) { log.Warn("something could not be measured or exported", "error", err) }})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	trace "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -88,6 +89,48 @@ func TestARunIsMeasuredAndTraced(t *testing.T) {
 	if start := spans.named("StartWorkflow")[0]; string(start.TraceId) != string(tool[0].TraceId) {
 		t.Errorf("the tool ran in trace %x, the run began in %x", tool[0].TraceId, start.TraceId)
 	}
+}
+
+// TestEveryGateThatClosesIsCountedOnce has gates close in every way there is, and also those that no call is behind.
+func TestEveryGateThatClosesIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	h := apptest.Start(t, apptest.WithModel(obliging()), apptest.WithRules(`{match: bash, decision: ask, risk: high}`), withConfig(`
+---
+type: workflow
+name: gated
+kind: pipeline
+stages:
+  - {name: check, gate: {}}
+`), func(o *app.Options) {
+		o.Metrics, o.KeepEvery, o.KeepGrace = "127.0.0.1:0", time.Second, time.Nanosecond
+	})
+	for _, action := range []string{"approve", "reject", "terminate"} {
+		run := h.Begin(action)
+		h.Answer(h.Waits(run.RunID, 1)[0].ID, by("alice", map[string]any{"action": action}))
+		h.Ended(run.RunID)
+	}
+	stopped := h.Begin("stop")
+	h.Waits(stopped.RunID, 1)
+	if code, body := h.HTTP(http.MethodPost, "/v1/runs/"+string(stopped.RunID)+"/control", map[string]any{"action": "abort_run"}); code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	h.Ended(stopped.RunID)
+	gone := h.Begin("gone")
+	h.Waits(gone.RunID, 1)
+	terminate(h, gone.Workflow)
+	h.Ended(gone.RunID)
+	flow := h.Start("gated", "go")
+	h.Answer(h.Waits(flow.RunID, 1)[0].ID, by("alice", map[string]any{"action": "approve"}))
+	h.Ended(flow.RunID)
+	for _, want := range []string{
+		`action="approve",[^}]*risk="high",status="answered"\} 1`, `action="reject",[^}]*risk="high",status="answered"\} 1`,
+		`action="terminate",[^}]*risk="high",status="answered"\} 1`, `action="",[^}]*risk="high",status="cancelled"\} 2`,
+		`action="approve",[^}]*risk="",status="answered"\} 1`,
+	} {
+		wantMetric(t, h, `holdpoint_gate_outcomes_total\{`+want+"$")
+	}
+	wantMetric(t, h, `holdpoint_gate_open_seconds_count\{[^}]*risk="high",status="answered"\} 3$`)
+	wantMetric(t, h, `holdpoint_gate_open_seconds_count\{[^}]*risk="high",status="cancelled"\} 2$`)
 }
 
 // wantMetric waits for a line of the metrics that matches.

@@ -10,7 +10,7 @@ import (
 )
 
 // NewLog writes one JSON object a line: time, level, msg, what is told beside it, and the id of the trace, so that a line
-// and a trace find each other.
+// and a trace find each other, and of the request, which its answer has too.
 func NewLog(w io.Writer) *slog.Logger {
 	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{TimeKey: "time", LevelKey: "level", NameKey: "logger", MessageKey: "msg",
 		EncodeTime: zapcore.RFC3339NanoTimeEncoder, EncodeLevel: zapcore.CapitalLevelEncoder, EncodeDuration: zapcore.StringDurationEncoder})
@@ -18,14 +18,17 @@ func NewLog(w io.Writer) *slog.Logger {
 	return slog.New(traced{zapslog.NewHandler(core, zapslog.AddStacktraceAt(slog.Level(100)))})
 }
 
-// traced adds the id of the trace that a line is written in.
+// traced adds the ids of the trace and of the request that a line is written in.
 type traced struct{ slog.Handler }
 
 // Handle writes one line.
 func (t traced) Handle(ctx context.Context, r slog.Record) error {
+	r = r.Clone()
 	if id := TraceID(ctx); id != "" {
-		r = r.Clone()
-		r.AddAttrs(slog.String("trace_id", id))
+		r.AddAttrs(slog.String(traceID, id))
+	}
+	if id, ok := ctx.Value(requestKey{}).(string); ok {
+		r.AddAttrs(slog.String("request_id", id))
 	}
 	return t.Handler.Handle(ctx, r)
 }

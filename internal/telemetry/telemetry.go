@@ -6,11 +6,12 @@
 package telemetry
 
 import (
-	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -31,7 +33,11 @@ import (
 	"go.temporal.io/sdk/client"
 	temporalotel "go.temporal.io/sdk/contrib/opentelemetry"
 	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/log"
 )
+
+// traceID is the name of a trace's id in the log.
+const traceID = "trace_id"
 
 // scope names Holdpoint among what is instrumented.
 const scope = "holdpoint"
@@ -42,7 +48,8 @@ type Options struct {
 	Part    string
 	Version string
 	// Getenv looks up the OTEL_* variables: with OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT set,
-	// traces are exported, over gRPC if OTEL_EXPORTER_OTLP_PROTOCOL is "grpc", else over HTTP.
+	// traces are exported, over gRPC if OTEL_EXPORTER_OTLP_PROTOCOL is "grpc", else over HTTP. The exporters read the others,
+	// OTEL_EXPORTER_OTLP_HEADERS for instance, from the process's environment.
 	Getenv func(string) (string, bool)
 	// Failed is told what could not be measured or exported. It may be nil.
 	Failed func(error)
@@ -67,7 +74,10 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 		t.failed = func(error) {}
 	}
 	t.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	res := resource.NewSchemaless(attribute.String("service.name", "holdpoint-"+o.Part), attribute.String("service.version", o.Version))
+	res, err := described(o)
+	if err != nil {
+		return nil, err
+	}
 	reader, err := otelprom.New(otelprom.WithRegisterer(t.registry), otelprom.WithoutScopeInfo())
 	if err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
@@ -80,6 +90,16 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 		return nil, fmt.Errorf("metrics: %w", err)
 	}
 	return t, nil
+}
+
+// described is what a process says of itself, where OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say nothing else.
+func described(o Options) (*resource.Resource, error) {
+	own := resource.NewSchemaless(attribute.String("service.name", "holdpoint-"+o.Part), attribute.String("service.version", o.Version))
+	res, err := resource.Merge(own, resource.Environment())
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	return res, nil
 }
 
 // views give histograms of what people and tools take buckets from milliseconds to a month, and requests the labels that are few.
@@ -108,26 +128,18 @@ func (t *Telemetry) trace(ctx context.Context, o Options, res *resource.Resource
 		}
 		return v
 	}
-	base, endpoint := get("OTEL_EXPORTER_OTLP_ENDPOINT"), get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-	if get("OTEL_SDK_DISABLED") == "true" || base+endpoint == "" {
+	to, endpoint := setting(get, "ENDPOINT")
+	if strings.EqualFold(get("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(get("OTEL_TRACES_EXPORTER"), "none") || endpoint == "" {
 		return nil
 	}
-	protocol := get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
-	if protocol == "" {
-		protocol = get("OTEL_EXPORTER_OTLP_PROTOCOL")
+	// One that is none would be taken for this machine, and nothing be said.
+	if u, err := url.Parse(endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("%s is no URL: write it with http:// or https://, a host and a port", to)
 	}
-	var exporter sdktrace.SpanExporter
-	var err error
-	switch protocol {
-	case "grpc":
-		exporter, err = otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(cmp.Or(endpoint, base)))
-	case "", "http/protobuf":
-		exporter, err = otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(cmp.Or(endpoint, strings.TrimSuffix(base, "/")+"/v1/traces")))
-	default:
-		return fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q: use grpc or http/protobuf", protocol)
-	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(t.failed))
+	exporter, err := exporterTo(ctx, get, to, endpoint)
 	if err != nil {
-		return fmt.Errorf("traces can't be exported: %w", err)
+		return err
 	}
 	if o.Hider != nil {
 		exporter = hidingExporter{exporter, o.Hider}
@@ -135,6 +147,35 @@ func (t *Telemetry) trace(ctx context.Context, o Options, res *resource.Resource
 	t.traces = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(res))
 	t.tracer = t.traces.Tracer(scope)
 	return nil
+}
+
+// setting is the variable that says something about traces, or about everything that is exported, and what it says.
+func setting(get func(string) string, what string) (name, value string) {
+	for _, name = range []string{"OTEL_EXPORTER_OTLP_TRACES_" + what, "OTEL_EXPORTER_OTLP_" + what} {
+		if value = get(name); value != "" {
+			break
+		}
+	}
+	return name, value
+}
+
+// exporterTo sends to an endpoint that the variable to names, by the protocol that is set.
+func exporterTo(ctx context.Context, get func(string) string, to, endpoint string) (exporter sdktrace.SpanExporter, err error) {
+	switch by, protocol := setting(get, "PROTOCOL"); protocol {
+	case "grpc":
+		exporter, err = otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(endpoint))
+	case "", "http/protobuf":
+		if !strings.Contains(to, "_TRACES_") {
+			endpoint = strings.TrimSuffix(endpoint, "/") + "/v1/traces"
+		}
+		exporter, err = otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint))
+	default:
+		return nil, fmt.Errorf("%s is %q: use grpc or http/protobuf", by, protocol)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("traces can't be exported: %w", err)
+	}
+	return exporter, nil
 }
 
 // Metrics are Holdpoint's own.
@@ -153,16 +194,41 @@ func (t *Telemetry) Client(o client.Options) (client.Options, error) {
 		return o, nil
 	}
 	// What a caller puts into baggage would stand in histories.
-	tracing, err := temporalotel.NewTracingInterceptor(temporalotel.TracerOptions{Tracer: t.tracer, DisableBaggage: true,
+	of, err := temporalotel.NewTracer(temporalotel.TracerOptions{Tracer: t.tracer, DisableBaggage: true,
 		DisableQueryTracing: true, AllowInvalidParentSpans: true, TextMapPropagator: propagation.TraceContext{}})
 	if err != nil {
 		return o, fmt.Errorf("traces of workflows: %w", err)
 	}
-	o.Interceptors = append([]interceptor.ClientInterceptor{tracing}, o.Interceptors...)
+	o.Interceptors = append([]interceptor.ClientInterceptor{interceptor.NewTracingInterceptor(tracer{of})}, o.Interceptors...)
 	return o, nil
 }
 
-// HTTP traces and measures requests to h.
+// tracer is the SDK's, but for the name of a trace's id in the lines of workflows and activities.
+type tracer struct{ interceptor.Tracer }
+
+// GetLogger adds the id of the trace.
+func (tracer) GetLogger(to log.Logger, in interceptor.TracerSpanRef) log.Logger {
+	if span, ok := in.(interface{ SpanContext() trace.SpanContext }); ok && span.SpanContext().HasTraceID() {
+		return log.With(to, traceID, span.SpanContext().TraceID().String())
+	}
+	return to
+}
+
+// requestHeader has the id of a request in its answer, as the lines of the log about it have.
+const requestHeader = "X-Request-Id"
+
+type requestKey struct{}
+
+// numbered gives each request an id. One that its sender made up would not be one.
+func numbered(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := rand.Text()
+		w.Header().Set(requestHeader, id)
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, id)))
+	})
+}
+
+// HTTP numbers, traces and measures requests to h.
 func (t *Telemetry) HTTP(h http.Handler) http.Handler {
 	// With a name for the server, what a request calls it is in no exemplar either.
 	options := []otelhttp.Option{otelhttp.WithServerName(scope), otelhttp.WithMeterProvider(t.meters), otelhttp.WithPropagators(propagation.TraceContext{}),
@@ -171,7 +237,7 @@ func (t *Telemetry) HTTP(h http.Handler) http.Handler {
 	if t.traces != nil {
 		options = append(options, otelhttp.WithTracerProvider(t.traces))
 	}
-	return otelhttp.NewHandler(h, "http", options...)
+	return numbered(otelhttp.NewHandler(h, "http", options...))
 }
 
 // TraceID is the id of the trace that ctx is in; "" outside of one.
