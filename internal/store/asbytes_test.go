@@ -13,40 +13,45 @@ import (
 )
 
 // asText writes the bytes of a column as they were written when every value was text, and returns how many there were.
-func asText(t *testing.T, path, table, column string) (n int) {
+func asText(t *testing.T, path string, w [3]string) (n int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	no(t, err)
 	defer db.Close()
-	rows, err := db.QueryContext(t.Context(), fmt.Sprintf(`SELECT DISTINCT %[2]s FROM %[1]s WHERE typeof(%[2]s) = 'blob'`, table, column))
+	table, column, key := w[0], w[1], w[2]
+	rows, err := db.QueryContext(t.Context(), fmt.Sprintf(`SELECT %[3]s, %[2]s FROM %[1]s WHERE typeof(%[2]s) = 'blob'`, table, column, key))
 	no(t, err)
-	var values [][]byte
+	type row struct {
+		key   string
+		value []byte
+	}
+	var values []row
 	for rows.Next() {
-		var b []byte
-		no(t, rows.Scan(&b))
-		values = append(values, b)
+		var r row
+		no(t, rows.Scan(&r.key, &r.value))
+		values = append(values, r)
 	}
 	no(t, rows.Err())
-	for _, b := range values {
-		text := hex.EncodeToString(b)
-		if id, coded, sealed := bytes.Cut(b, []byte("\x00")); sealed && bytes.HasPrefix(id, []byte("sealed:")) {
+	for _, r := range values {
+		text := hex.EncodeToString(r.value)
+		if id, coded, sealed := bytes.Cut(r.value, []byte("\x00")); sealed && bytes.HasPrefix(id, []byte("sealed:")) {
 			text = string(id) + base64.RawStdEncoding.EncodeToString(coded)
-		} else if compress.Compressed(b) {
-			if b[1] == 1 { // names its key, which texts never did
-				continue
-			}
-			text = compress.Prefix + base64.RawStdEncoding.EncodeToString(b[1:])
+		} else if compress.Compressed(r.value) {
+			plain, err := compress.FromBytes(r.value, r.key)
+			no(t, err)
+			text = compress.Text(plain)
 		}
-		_, err := db.ExecContext(t.Context(), fmt.Sprintf(`UPDATE %[1]s SET %[2]s = ? WHERE %[2]s = ?`, table, column), text, b)
+		_, err := db.ExecContext(t.Context(), fmt.Sprintf(`UPDATE %[1]s SET %[2]s = ? WHERE %[3]s = ? AND %[2]s = ?`, table, column, key), text, r.key, r.value)
 		no(t, err)
 		n++
 	}
 	return n
 }
 
-// written are the columns that have bytes.
-var written = [][2]string{{"runs", "body"}, {"runs", "head_hash"}, {"steps", "body"}, {"turns", "result"}, {"calls", "body"}, {"interactions", "body"},
-	{"events", "payload"}, {"events", "payload_hash"}, {"events", "hash"}, {"responses", "body"}, {"memories", "body"}, {"outbox", "body"}}
+// written are the columns that have bytes, and what they were compressed beside.
+var written = [][3]string{{"runs", "body", "id"}, {"runs", "head_hash", "id"}, {"steps", "body", "id"}, {"turns", "result", "run_id"}, {"calls", "body", "id"},
+	{"interactions", "body", "id"}, {"events", "payload", "run_id"}, {"events", "payload_hash", "run_id"}, {"events", "hash", "run_id"},
+	{"responses", "body", "id"}, {"memories", "body", "run_id"}, {"outbox", "body", "id"}}
 
 func TestWhatWasWrittenAsTextIsReadBesideBytes(t *testing.T) {
 	t.Parallel()
@@ -62,7 +67,7 @@ func TestWhatWasWrittenAsTextIsReadBesideBytes(t *testing.T) {
 
 			changed := 0
 			for _, w := range written {
-				changed += asText(t, cfg.DSN, w[0], w[1])
+				changed += asText(t, cfg.DSN, w)
 			}
 			if changed == 0 {
 				t.Error("no value was bytes")

@@ -20,7 +20,7 @@ const rawPrefix = "base64:"
 // encodeRaw returns text that decodeRaw turns back into exactly b, whatever b is. PostgreSQL takes neither NUL nor
 // text that is not UTF-8, so such bytes are written in base64.
 func encodeRaw(b []byte) string {
-	if text := string(b); storable(text) && !strings.HasPrefix(text, rawPrefix) && !strings.HasPrefix(text, sealedPrefix) && !strings.HasPrefix(text, compress.Prefix) {
+	if text := string(b); storable(text) && !strings.HasPrefix(text, rawPrefix) && !strings.HasPrefix(text, sealedPrefix) && !compress.Begins(text) {
 		return text
 	}
 	return rawPrefix + base64.StdEncoding.EncodeToString(b)

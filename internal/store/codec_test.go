@@ -8,7 +8,7 @@ import (
 )
 
 func FuzzRawTextComesBack(f *testing.F) {
-	for _, s := range []string{"", "{}", "{ \"a\": 1 }", "\x00", "\xff", "base64:", "base64:!", "base64:eA==", "sealed:k1:eA==", "zstd1:eA", "\u2028<&>"} {
+	for _, s := range []string{"", "{}", "{ \"a\": 1 }", "\x00", "\xff", "base64:", "base64:!", "base64:eA==", "sealed:k1:eA==", "zstd1:eA", "zstd2:eA", "\u2028<&>"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

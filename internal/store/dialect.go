@@ -48,7 +48,7 @@ type dialect struct {
 // sqliteDialect needs no row locks: BEGIN IMMEDIATE (which the data source name asks for) admits one writer.
 var sqliteDialect = &dialect{
 	goose:      goose.DialectSQLite3,
-	migrations: []*goose.Migration{closedNames("", "WITHOUT ROWID"), sealingTable(""), sqliteEventKeys, sqliteAsBytes},
+	migrations: []*goose.Migration{closedNames("", "WITHOUT ROWID"), sealingTable(""), sqliteEventKeys, sqliteAsBytes, sqliteTurns},
 	write:      &sql.TxOptions{},
 	snapshot:   &sql.TxOptions{ReadOnly: true},
 	busy:       sqliteBusy,

@@ -34,7 +34,8 @@ var toVersion18 = map[store.Driver][]string{
 const olderIndexes = `CREATE INDEX events_by_time ON events (happened_at, run_id, number);
 	CREATE INDEX interactions_by_expiry ON interactions (expires_at, status);
 	DROP INDEX runs_by_root; CREATE INDEX runs_by_root ON runs (root_id, started_at, id);
-	DROP INDEX runs_by_user; CREATE INDEX runs_by_user ON runs (user_id, started_at, id)`
+	DROP INDEX runs_by_user; CREATE INDEX runs_by_user ON runs (user_id, started_at, id);
+	DROP INDEX runs_by_start; CREATE INDEX runs_by_start ON runs (started_at, id)`
 
 func TestADatabaseOfAnOlderVersionIsBroughtForward(t *testing.T) {
 	onShared(t, func(t *testing.T, d shared) {

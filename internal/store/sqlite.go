@@ -21,10 +21,14 @@ var sqliteEventKeysSQL string
 //go:embed migrations/sqlite/00021_as_bytes.sql
 var sqliteAsBytesSQL string
 
-// Version 20 of the schema, which PostgreSQL comes to by a way of its own, and version 21, which no other dialect has.
+//go:embed migrations/sqlite/00024_turns_in_order.sql
+var sqliteTurnsSQL string
+
+// Version 20 of the schema, which PostgreSQL comes to by a way of its own, and versions 21 and 24, which no other dialect has.
 var (
 	sqliteEventKeys = goose.NewGoMigration(20, &goose.GoFunc{RunTx: execAll(sqliteEventKeysSQL)}, nil)
 	sqliteAsBytes   = goose.NewGoMigration(21, &goose.GoFunc{RunTx: execAll(sqliteAsBytesSQL)}, nil)
+	sqliteTurns     = goose.NewGoMigration(24, &goose.GoFunc{RunTx: execAll(sqliteTurnsSQL)}, nil)
 )
 
 // openSQLite opens the writer and the readers.

@@ -21,12 +21,15 @@ func FuzzATextComesBack(f *testing.F) {
 	f.Add("")
 	f.Add(`{"run_id":"r1","session_id":"s1","status":"pending","options":[{"id":"approve","label":"Approve","description":"Run it exactly as shown.","action":"approve"}]}`)
 	f.Add(strings.Repeat("a", 3000))
-	f.Add("zstd" + strings.Repeat("A", 300))
+	f.Add("zstd3:" + strings.Repeat("A", 300))
 	f.Add("b\x00\xff" + strings.Repeat("b", 300))
 	f.Add(strings.Repeat(key, 20))
 	f.Add(strings.Repeat(key+"\x01", 20))
+	f.Add(strings.Repeat("\x02\x03\x04\x05\x06"+key[1:]+key+"0"+key, 20))
+	f.Add(strings.Repeat("2026-11-29T04:00:00Z 2026-11-29T04:00:00.1Z 2026-11-29T04:00:00.123456789Z 2026-11-29T04:00:00.10Z 2026-02-30T04:00:00Z 0001-01-01T00:00:00Z 9999-12-31T00:00:00Z 2026-11-29T04:00:00+01:00 2026-11-29T04:00:60Z ", 3))
+	f.Add(strings.Repeat(strings.Repeat("0f", 16)+"g"+strings.Repeat("0f", 32)+"g"+strings.Repeat("0f", 50), 5))
 	f.Fuzz(func(t *testing.T, text string) {
-		if strings.HasPrefix(text, compress.Prefix) || strings.HasPrefix(text, "\x00") {
+		if compress.Begins(text) || strings.HasPrefix(text, "\x00") {
 			return
 		}
 		stored := compress.Text(text)
@@ -53,20 +56,28 @@ func FuzzATextComesBack(f *testing.F) {
 
 func FuzzAnyFrameIsATextOrAnError(f *testing.F) {
 	f.Add([]byte("x"))
-	f.Add(compress.Bytes(strings.Repeat("a", 300), "")[1:])
-	f.Add(compress.Bytes(strings.Repeat("ab", 300), "a")[1:])
-	f.Add(slices.Concat(compress.Bytes(strings.Repeat("a", 300), "")[1:], compress.Bytes(strings.Repeat("b", 300), "")[1:]))
+	for _, text := range []string{strings.Repeat("a", 300), strings.Repeat("ab", 300), strings.Repeat(key, 20), strings.Repeat("0f", 64)} {
+		f.Add(compress.Bytes(text, "")[2:])
+		f.Add(compress.Bytes(text, "a")[2:])
+	}
+	f.Add(slices.Concat(compress.Bytes(strings.Repeat("a", 300), "")[2:], compress.Bytes(strings.Repeat("b", 300), "")[2:]))
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		text, err := compress.FromText(compress.Prefix + base64.RawStdEncoding.EncodeToString(frame))
-		sealed, sealedErr := compress.FromBytes(append([]byte{0}, frame...), key)
-		if sealedErr != nil && sealed != "" || len(sealed) > compress.MaxLength {
-			t.Fatalf("%q, %v", sealed, sealedErr)
-		}
-		if len(frame) > 0 && frame[0] == 1 { // the key may stand in it
-			return
-		}
-		if text != sealed || (err == nil) != (sealedErr == nil) || err != nil && text != "" || len(text) > compress.MaxLength {
-			t.Fatalf("%q, %v; %q, %v", text, err, sealed, sealedErr)
+		coded := base64.RawStdEncoding.EncodeToString(frame)
+		for prefix, mark := range map[string]string{"zstd1:": "\x00", compress.Prefix: "\x00\x02"} {
+			text, err := compress.FromText(prefix + coded)
+			if err != nil && text != "" || len(text) > compress.MaxLength {
+				t.Fatalf("%q, %v", text, err)
+			}
+			if mark == "\x00" && len(frame) > 0 && frame[0] <= 2 { // a mark itself
+				continue
+			}
+			same, sameErr := compress.FromBytes(append([]byte(mark), frame...), "")
+			if text != same || (err == nil) != (sameErr == nil) {
+				t.Fatalf("%q, %v; %q, %v", text, err, same, sameErr)
+			}
+			if beside, err := compress.FromBytes(append([]byte(mark), frame...), key); err != nil && beside != "" || len(beside) > compress.MaxLength {
+				t.Fatalf("%q, %v", beside, err)
+			}
 		}
 	})
 }
@@ -93,19 +104,41 @@ func TestAKeyThatStandsOftenDoesNotMakeAHugeText(t *testing.T) {
 
 func TestWhatWasCompressedOnceIsReadForEver(t *testing.T) {
 	t.Parallel()
-	const stored = "zstd1:KLUv/SEBwp0CAEQCcnMxczEiOnNoaXBhd2FpdGluZzExLTI5VDA0OjAwOjAwWiJ9DwA348F5WRj2SliGG7QyBG4IpN4GEVEbtB4Hc3gZv4zAP1vYMyZiAON2xgsC"
-	const want = `{"run_id":"r1","session_id":"s1","workflow_id":"session-s1","agent":"coder","user_id":"alice","requester":"alice","input":"ship it","status":"awaiting_human","started_at":"2026-11-29T04:00:00Z"}`
-	got, err := compress.FromText(stored)
-	if err != nil || got != want {
-		t.Errorf("got %q, %v: the dictionary has changed, or zstd: databases that were written before can't be read", got, err)
-	}
-	for key, coded := range map[string]string{"": "ACi1L/0hAcKdAgBEAnJzMXMxIjpzaGlwYXdhaXRpbmcxMS0yOVQwNDowMDowMFoifQ8AN+PBeVkY9kpYhhu0MgRuCKTeBhFRG7QeB3N4Gb+MwD9b2DMmYgDjdsYLAg", "r1": "AAEotS/9IQHBhQIARAIBczFzMSI6c2hpcGF3YWl0aW5nMTEtMjlUMDQ6MDA6MDBaIn0OADbjgXlZ+PVKUIYbpDIEbgig3oYQURuwHgdyeBm7jMA+W5BniHeGsQI"} {
-		b, err := base64.RawStdEncoding.DecodeString(coded)
-		if err == nil {
-			got, err = compress.FromBytes(b, key)
-		}
+	for want, stored := range map[string]struct{ text, bytes, beside string }{
+		`{"run_id":"r1","session_id":"s1","workflow_id":"session-s1","agent":"coder","user_id":"alice","requester":"alice","input":"ship it","status":"awaiting_human","started_at":"2026-11-29T04:00:00Z"}`: {
+			"zstd1:KLUv/SEBwp0CAEQCcnMxczEiOnNoaXBhd2FpdGluZzExLTI5VDA0OjAwOjAwWiJ9DwA348F5WRj2SliGG7QyBG4IpN4GEVEbtB4Hc3gZv4zAP1vYMyZiAON2xgsC",
+			"ACi1L/0hAcKdAgBEAnJzMXMxIjpzaGlwYXdhaXRpbmcxMS0yOVQwNDowMDowMFoifQ8AN+PBeVkY9kpYhhu0MgRuCKTeBhFRG7QeB3N4Gb+MwD9b2DMmYgDjdsYLAg",
+			"AAEotS/9IQHBhQIARAIBczFzMSI6c2hpcGF3YWl0aW5nMTEtMjlUMDQ6MDA6MDBaIn0OADbjgXlZ+PVKUIYbpDIEbgig3oYQURuwHgdyeBm7jMA+W5BniHeGsQI"},
+		`{"run_id":"r1","session_id":"0193a7f0-5b0e-7c3a-9f57-2f0a5f1f6a11","workflow_id":"session-0193a7f0-5b0e-7c3a-9f57-2f0a5f1f6a11","agent":"coder","agent_digest":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","user_id":"alice","requester":"alice","input":"ship it","status":"awaiting_human","started_at":"2026-11-29T04:00:00.123456Z"}`: {
+			"zstd2:YQIIAA0EAFQEcgIBk6fwWw58Op9XLwpfH2oRIjoD47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFUic2hpcAUY7GgXKqxKACJ9EgD3cgScmTX4MzUUm+bov7UBgBJIv3UDkZc7j7UCL0NAgKuJoI2maAiW48HaOHnhygY+6Ix7FeMEAQ",
+			"AAJhAggADQQAVARyAgGTp/BbDnw6n1cvCl8fahEiOgPjsMRCmPwcFJr79MiZb7kkJ65B5GSbk0yklZkbeFK4VSJzaGlwBRjsaBcqrEoAIn0SAPdyBJyZNfgzNRSb5ui/tQGAEki/dQORlzuPtQIvQ0CAq4mgjaZoCJbjwdo4eeHKBj7ojHsV4wQB",
+			"AAJhAgcAzQMARAQCAZOn8FsOfDqfVy8KXx9qESI6A+OwxEKY/BwUmvv0yJlvuSQnrkHkZJuTTKSVmRt4UrhVInNoaXAFGOxoFyqsSgAifRAA9nIEmJk18DM19Jrm4L+14f8IoN+6gcTLnb9aAZchAMDVRNBGUzQAy/EgbZxsX4U5QA"},
+	} {
+		got, err := compress.FromText(stored.text)
 		if err != nil || got != want {
-			t.Errorf("bytes beside %q: got %q, %v", key, got, err)
+			t.Errorf("got %q, %v: a dictionary has changed, or zstd: databases that were written before can't be read", got, err)
+		}
+		for key, coded := range map[string]string{"": stored.bytes, "r1": stored.beside} {
+			b, err := base64.RawStdEncoding.DecodeString(coded)
+			if err == nil {
+				got, err = compress.FromBytes(b, key)
+			}
+			if err != nil || got != want {
+				t.Errorf("bytes beside %q: got %q, %v", key, got, err)
+			}
+		}
+	}
+}
+
+func TestIdsTimesAndHashesTakeLittleMoreThanTheirBytes(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"ids":    "0193a7f0-5b0e-7c3a-9f57-2f0a5f1f6a11 7f0c5a9e-3c0b-5d0e-9a55-5b5f0c1f7d10 5b0e93a7-a701-4c3a-8f57-f6a112f0a5f1",
+		"times":  "2026-11-29T04:00:00.123456789Z 2027-01-30T14:10:40.987654321Z 2025-03-12T23:59:59.192837465Z",
+		"hashes": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+	} {
+		if n := len(compress.Bytes(text, "")); n > len(text)*2/3 {
+			t.Errorf("%s: %d bytes for %d", name, n, len(text))
 		}
 	}
 }
