@@ -53,11 +53,27 @@ func half(own string, of []string) (prefix string, ok bool) {
 // besides finds what stands beside a name, in pairs and in prose.
 func (r *Rules) besides(s string) (string, bool) {
 	lower := folded(s)
-	holes := slices.Concat(r.pairs(s, lower), r.said(s, lower), r.spread(s, lower))
+	holes := slices.Concat(r.pairs(s, lower), r.said(s, lower), r.spread(s, lower), r.settings(s, lower))
 	if len(holes) == 0 {
 		return s, false
 	}
 	return string(fill([]byte(s), holes, Mark)), true
+}
+
+// setting is a command that sets what is named: aws configure set NAME VALUE.
+var setting = regexp.MustCompile(`(?i)^(?:ure)?[ \t]+set[ \t]+([^\s=]{1,200})[ \t=]+["']?([^\s"'$-][^\s"']{2,})`)
+
+func (r *Rules) settings(s, lower string) (holes []hole) {
+	for at := 0; ; {
+		i := strings.Index(lower[at:], "config")
+		if i < 0 {
+			return holes
+		}
+		at += i + len("config")
+		if found := setting.FindStringSubmatchIndex(s[at:min(len(s), at+1000)]); found != nil && r.Field(s[at+found[2]:at+found[3]]) && s[at+found[4]:at+found[5]] != Mark {
+			holes = append(holes, hole{at + found[4], at + found[5]})
+		}
+	}
 }
 
 // folded is a text in lower case, byte for byte.

@@ -22,8 +22,33 @@ var commands = []command{
 		before, ok := lastWord(line, "login")
 		return ok && (ends(before, "docker", "podman", "nerdctl", "az") || ends(before, "registry") && strings.Contains(before, "helm"))
 	}, regexp.MustCompile(`^[ =]?["']?([^\s"'$-][^\s"']{2,})`)},
+	{[]string{"mongo"}, "-p", func(line string) bool {
+		return calls(line, "mongo", "", "sh", "dump", "restore", "export", "import")
+	}, apartOrNot},
+	{[]string{"ldap"}, "-w", func(line string) bool {
+		return calls(line, "ldap", "search", "add", "modify", "delete", "passwd", "whoami")
+	}, apartOrNot},
+	{[]string{"zip", "sqlcmd"}, "-P", func(line string) bool {
+		return calls(line, "zip", "") || calls(line, "unzip", "") || calls(line, "sqlcmd", "")
+	}, apartOrNot},
+	{[]string{"7z"}, "-p", func(line string) bool { return calls(line, "7z", "", "a", "r", "z") }, regexp.MustCompile(`^["']?([^\s"'$]{3,})`)},
+	{[]string{"openssl"}, "-k", func(line string) bool { return calls(line, "openssl", "") }, spaced},
+	{[]string{"keytool", "jarsigner"}, "-storepass", signs, spaced},
+	{[]string{"keytool", "jarsigner"}, "-keypass", signs, spaced},
+	{[]string{"smbclient"}, "-U", func(line string) bool { return calls(line, "smbclient", "") }, regexp.MustCompile(`^\s*["']?[^\s%"']{1,200}%([^\s"']{3,})`)},
+	{[]string{"htpasswd"}, "-b", writesPasswords, regexp.MustCompile(`^[A-Za-z0-9]*\s+\S+\s+\S+\s+["']?([^\s"'$]{3,})`)},
+	{[]string{"htpasswd"}, "-cb", writesPasswords, regexp.MustCompile(`^[A-Za-z0-9]*\s+\S+\s+\S+\s+["']?([^\s"'$]{3,})`)},
 	{[]string{"redis-cli"}, "-a", func(line string) bool { return calls(line, "redis-cli", "") }, regexp.MustCompile(`^\s+["']?([^\s"'$]{3,})`)},
 }
+
+var (
+	spaced     = regexp.MustCompile(`^\s+["']?([^\s"'$-][^\s"']{2,})`)
+	apartOrNot = regexp.MustCompile(`^[ =]?["']?([^\s"'$-][^\s"']{2,})`)
+)
+
+func signs(line string) bool { return calls(line, "keytool", "") || calls(line, "jarsigner", "") }
+
+func writesPasswords(line string) bool { return calls(line, "htpasswd", "") }
 
 // maxLine bounds how far an option is from its program.
 const maxLine = 320

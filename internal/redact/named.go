@@ -10,14 +10,20 @@ import (
 // a hundred times as long on a text that is full of them.
 
 // value is what may stand behind a name.
-const value = `(?:"((?:[^"\\\n$]|\\.)(?:[^"\\\n]|\\.){2,})(?:"|$)|'([^'\n]{3,})(?:'|$)|\\?["']?((?:[^\s"',;&$\\]|\\[^\s"'])(?:[^\s"',;&\\]|\\[^\s"']){2,}))`
+const value = `(?:"((?:[^"\\\n$]|\\.)(?:[^"\\\n]|\\.){2,})(?:"|$)|\$?'([^'\n]{3,})(?:'|$)|\\{0,15}["']?((?:[^\s"',;&$\\]|\\[^\s"'])(?:[^\s"',;&\\]|\\[^\s"']){2,}))`
 
 var (
 	afterSign    = regexp.MustCompile(`^\s{0,4}` + value)
 	afterBlank   = regexp.MustCompile(`^\s{1,4}` + value)
 	afterElement = regexp.MustCompile(`^` + value)
 	// aToken is what stands behind a name that ends in token, and could be a word's everywhere else.
-	aToken = regexp.MustCompile(`^\s{0,4}\\?["']?([A-Za-z0-9._~+/=-]{8,})`)
+	aToken = regexp.MustCompile(`^\s{0,4}\\{0,15}["']?([A-Za-z0-9._~+/=-]{8,})`)
+)
+
+var (
+	tagName = regexp.MustCompile(`^<(?:[A-Za-z0-9_.-]{1,60}:)?([A-Za-z0-9_-]{1,100})(?:\s[^<]*?\bname=["'](?:[^"']{0,200}[.:])?([A-Za-z0-9_-]{1,100})["'])?`)
+	setter  = regexp.MustCompile(`(?i)(?:set|env|define|put|add|append|header|property|item|export)\s?\(\s?$`)
+	quoted  = regexp.MustCompile(`^\s{0,4}\\{0,15}(?:"((?:[^"\\\n$]|\\.){3,}?)\\{0,15}"|'([^'\n$]{3,}?)\\{0,15}')`)
 )
 
 // maxName bounds how far back a name is read.
@@ -41,7 +47,7 @@ func (r *Rules) assignment(s string, i int) (h hole, found bool) {
 	switch c := s[i]; {
 	case c == ':' || c == '=':
 		word := wordBefore(s, i)
-		if !r.named(word) {
+		if !r.named(word) && !r.phrased(s[:i]) {
 			return r.token(s, i+1, word, aToken)
 		}
 		if len(s) > i+1 && (s[i:i+2] == ":=" || s[i:i+2] == "=>") {
@@ -55,8 +61,13 @@ func (r *Rules) assignment(s string, i int) (h hole, found bool) {
 			return hidden(s, i+3, word, afterSign)
 		}
 	case c == '>':
-		if word := wordAt(s, i); r.named(word) {
+		word := wordAt(s, i)
+		if r.named(word) || r.tagged(s[:i]) {
 			return hidden(s, i+1, word, afterElement)
+		}
+	case c == ',':
+		if word := handedOver(s, i); r.named(word) || strings.HasSuffix(plain(word), "token") {
+			return hidden(s, i+1, word, quoted)
 		}
 	case blank(c) && i > 0 && wordy(s[i-1]):
 		word := wordAt(s, i)
@@ -129,13 +140,52 @@ func wordBefore(s string, i int) string {
 	for n := 0; n < 4 && i > 0 && blank(s[i-1]); n++ {
 		i--
 	}
+	if i > 1 && s[i-1] == ']' && (s[i-2] == '"' || s[i-2] == '\'') { // environ["PASSWORD"] = …
+		i--
+	}
+	return wordAt(s, unquoted(s, i))
+}
+
+// unquoted is where a word ends behind which a quote stands, with its escapes: as many as texts are within texts.
+func unquoted(s string, i int) int {
 	if i > 0 && (s[i-1] == '"' || s[i-1] == '\'') {
 		i--
 	}
-	if i > 0 && s[i-1] == '\\' {
+	for n := 0; n < 15 && i > 0 && s[i-1] == '\\'; n++ {
 		i--
 	}
-	return wordAt(s, i)
+	return i
+}
+
+// phrased reports whether a text ends in a name of more than one word that was given.
+func (r *Rules) phrased(s string) bool {
+	return r.phrases != nil && r.phrases.MatchString(s[max(0, len(s)-maxPhrase):])
+}
+
+const maxPhrase = 80
+
+// tagged reports whether a text ends in a tag without its end, of an element whose name, or name attribute, is a secret's.
+func (r *Rules) tagged(s string) bool {
+	s = s[max(0, len(s)-maxName):]
+	at := strings.LastIndexByte(s, '<')
+	if at < 0 {
+		return false
+	}
+	tag := tagName.FindStringSubmatch(s[at:])
+	return tag != nil && (r.named(tag[1]) || r.named(tag[2]))
+}
+
+// handedOver is the first of the words that a setter is handed, as in setenv("PASSWORD", …): i is where the comma stands.
+func handedOver(s string, i int) string {
+	word := wordAt(s, unquoted(s, i))
+	if word == "" || s[i-1] != '"' && s[i-1] != '\'' {
+		return ""
+	}
+	from := unquoted(s, unquoted(s, i)-len(word))
+	if !setter.MatchString(s[max(0, from-20):from]) {
+		return ""
+	}
+	return word
 }
 
 // wordAt is the word that ends at a place.

@@ -31,18 +31,27 @@ const MaxText = 256 << 10
 type Rules struct {
 	names []string       // plain; a field's name ends with one
 	added *regexp.Regexp // those that are not usual, as prose writes them; nil for none
+	// phrases are those of more than one word, at the end of a text; nil for none
+	phrases *regexp.Regexp
 }
 
 // New returns rules that know the usual names, and more.
 func New(names ...string) *Rules {
 	r := &Rules{names: slices.Clone(usual)}
+	var phrases []string
 	for _, n := range names {
+		if words := strings.Fields(n); len(words) > 1 {
+			phrases = append(phrases, regexp.QuoteMeta(strings.Join(words, " ")))
+		}
 		if n = plain(n); n != "" && !slices.Contains(r.names, n) {
 			r.names = append(r.names, n)
 		}
 	}
 	if added := r.names[len(usual):]; len(added) > 0 {
 		r.added = regexp.MustCompile(`(?i)(?:` + strings.Join(spelled(added, `[ _-]?`), "|") + `)`)
+	}
+	if len(phrases) > 0 {
+		r.phrases = regexp.MustCompile(`(?i)(?:` + strings.Join(phrases, "|") + `)["']?[ \t]{0,4}$`)
 	}
 	return r
 }
@@ -61,6 +70,14 @@ func (r *Rules) Text(s string) (string, bool) {
 	if r == nil || len(s) < shortest {
 		return s, false
 	}
+	if strings.ContainsFunc(s, disguises) {
+		return r.disguised(s)
+	}
+	return r.text(s)
+}
+
+// text is Text of what is spelled as usual.
+func (r *Rules) text(s string) (string, bool) {
 	rest := ""
 	if len(s) > MaxText {
 		n := MaxText
@@ -88,7 +105,7 @@ func (r *Rules) Text(s string) (string, bool) {
 	// Most texts have no such name: finding that out takes a hundredth of the search.
 	joined := unspelled.Replace(lower)
 	said := slices.ContainsFunc(r.names, func(n string) bool { return strings.Contains(joined, n) })
-	if said || q.has("token") {
+	if said || q.has("token") || r.phrases != nil {
 		if holes := r.assignments(s); len(holes) > 0 {
 			s, hidden = string(fill([]byte(s), holes, Mark)), true
 		}
@@ -97,6 +114,11 @@ func (r *Rules) Text(s string) (string, bool) {
 		var found bool
 		s, found = r.besides(s)
 		hidden = hidden || found
+	}
+	if q.has("kind") && q.has("secret") && q.has("data") {
+		if holes := manifests(s); len(holes) > 0 {
+			s, hidden = string(fill([]byte(s), holes, Mark)), true
+		}
 	}
 	return s + rest, hidden
 }
@@ -224,6 +246,11 @@ func (w *walk) members(open json.Delim, secret bool) error {
 			return err
 		}
 	}
+	if p.secretKind {
+		for _, h := range p.data {
+			w.dig(h)
+		}
+	}
 	closing, err := w.in.Token()
 	if err != nil {
 		return err
@@ -236,6 +263,9 @@ func (w *walk) members(open json.Delim, secret bool) error {
 type pair struct {
 	secret []string // what the names of secrets begin with: "", or Parameter as in ParameterKey
 	before []early  // the values that came before their name, which may be given more than once
+	// secretKind says that the object is a Secret of Kubernetes, data are its members that hold the values of one.
+	secretKind bool
+	data       []hole
 }
 
 // early is a value that came before its name.
@@ -275,6 +305,10 @@ func (w *walk) member(p *pair, secret bool) error {
 		p.before = slices.DeleteFunc(p.before, func(h early) bool { return h.prefix == label })
 	case text && w.hidden == was && slices.Contains(weakNames, own) && mixed(w.said):
 		w.dig(at)
+	case text && name == "kind" && w.said == "Secret":
+		p.secretKind = true
+	case name == "data" || name == "stringData":
+		p.data = append(p.data, at)
 	}
 	return nil
 }

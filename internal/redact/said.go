@@ -17,7 +17,7 @@ var (
 	// whose is what makes a key one that is secret.
 	whose = regexp.MustCompile(`(?:api|access|secret|private|signing|encryption)[ _-]?$`)
 	// told is what goes on with the secret itself.
-	told = regexp.MustCompile(`^(?i)(?:[ \t]+(?:for|of|on|at)[ \t][^\n.;:,=]{1,60}?)?(?:[ \t]+(?:is|was|to)|'s)[ \t]*:?[ \t]*` +
+	told = regexp.MustCompile(`^(?i)(?:[ \t]+(?:for|of|on|at)[ \t][^\n.;:,=]{1,60}?)?(?:(?:[ \t]+(?:is|was|to)|'s)[ \t]*:?|:)[ \t]*` +
 		"(?:\\\\?[\"'`]([^\"'`\\n$\\\\]{3,200})\\\\?[\"'`]|([^\\s\"'`$<>\\[\\]{}()\\\\]{6,}))")
 	pageBefore = regexp.MustCompile(`page[ _-]?$`)
 )
@@ -75,6 +75,9 @@ func assigns(q *sought) bool {
 var member = shape{near: func(q *sought) bool { return q.hasAny("pass", "auth", "pw") && q.has(":") }, only: func(found, secret string) bool {
 	return mixed(secret) && !state.MatchString(secret) && !strings.HasPrefix(strings.TrimLeft(found, "\r\n\t {,-\"'"), "PASS")
 }, re: regexp.MustCompile(`(?im)(?:^|[{,]|\\[nrt])[ \t]*(?:-[ \t]+)?["']?(?:[a-z0-9_-]{0,40}[_-])?(?:pass|auth|pw)["']?[ \t]*:[ \t]+["']?([^\s"'&#<>$;,\\(){}]{4,500})(?:["',}\\]|[ \t]*(?:#.*)?\r?$)`)}
+
+// noState reports a text that may be a password, and does not say what became of one.
+func noState(_, secret string) bool { return !state.MatchString(secret) }
 
 // unsure are the names behind which less is a secret.
 var unsure = regexp.MustCompile(`(?i)(?:(?:auth|pw)(?:=|%3D)|[ \t])["']?$`)

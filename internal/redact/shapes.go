@@ -67,7 +67,7 @@ var shapes = []shape{
 	token(`do[opr]_v1_[a-f0-9]{40,}`, "_v1_"),
 	token(`shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}`, "shp"),
 	token(`hv[bsr]\.[A-Za-z0-9_-]{20,}`, "hvb.", "hvs.", "hvr."),
-	token(`[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, ":aa"),
+	of(`(?:^|[^A-Za-z0-9]|bot)([0-9]{8,10}:AA[A-Za-z0-9_-]{30,})`, ":aa"),
 	of(`(?i)\b(?:AccountKey|SharedAccessKey|SharedAccessSignature)=([A-Za-z0-9+/%=&_.-]{16,})`, "accountkey", "sharedaccess"),
 	token(`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, "eyj"),
 	token(`dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}`, "dckr_"),
@@ -86,6 +86,19 @@ var shapes = []shape{
 	of(`\bsshpass\s+-p\s*["']?([^\s"'$]{3,})`, "sshpass"),
 	of(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{8,})`, "bearer", "basic"),
 	of(`(?i)\b[a-z][a-z0-9+.-]{0,30}://[^\s/:@"'<>]{0,200}:([^\s/@"'<>]{1,500})@`, "://"),
+	{near: func(q *sought) bool { return q.has("://") && strings.Contains(q.lower, "@") }, only: func(_, user string) bool {
+		return strings.ContainsAny(user, "0123456789") && strings.ContainsFunc(user, letter)
+	},
+		re: regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]{0,30}://([A-Za-z0-9_-]{20,200})(?::[^\s/@"'<>]{0,500})?@`)}, // a token in the place of a user
+	of(`[^\s:@/"'=(]{1,100}:([^\s@"']{1,200})@(?:tcp|udp|unix)[46]?\(`, "@tcp", "@udp", "@unix"),
+	of(`(?i)\b(?:machine\s+\S{1,200}|default)\s+login\s+\S{1,200}\s+(?:account\s+\S{1,200}\s+)?password\s+["']?([^\s"']{3,})`, "login"),
+	{hints: []string{"identified"}, only: noState, re: regexp.MustCompile(`(?i)\bidentified\s+(?:with\s+\S{1,60}\s+)?(?:by|as)\s+(?:password\s+)?'([^'\n]{3,500})'`)},
+	{near: func(q *sought) bool { return q.has("password") && q.hasAny("create", "alter", "set ") }, only: noState,
+		re: regexp.MustCompile(`(?i)\b(?:create|alter|set)\s[^;\n']{0,200}?\bpassword\s*(?:for\s[^=;\n']{1,60})?=?\s*(?:password\s*)?\(?\s*'([^'\n]{3,500})'`)},
+	of(`--from-literal[= ]["']?[^=\s]{1,200}=([^\s"']{3,})`, "--from-literal"),
+	{near: func(q *sought) bool { return q.hasAny("password-stdin", "chpasswd") || q.has("sudo") && q.has("|") },
+		re: regexp.MustCompile(`\b(?:echo|printf)\s+(?:-[a-zA-Z]+\s+|["']?%s(?:\\n)?["']?\s+)?["']?([^\s"'|$]{3,200})["']?\s*\|\s*(?:sudo\s[^|\n;&]{0,60}?-[A-Za-z]*S|(?:sudo\s+)?chpasswd|[^|\n;&]{0,200}--password-stdin)\b`)},
+	of(`\bchpasswd\s*<<<\s*["']?([^\s"'$]{3,})`, "chpasswd"),
 	weak,
 	member,
 	of(`(?:^|\s)(?:-u|--user|--proxy-user)[ =]*["']?[^\s:"']{1,200}:([^\s"']{1,500})`, "-u"),
