@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"flag"
 	"net/http"
@@ -42,8 +43,11 @@ func TestExactlyOnceUnderFire(t *testing.T) {
 	first := *fireRuns / 10 // with them comes what is there once for all
 	f.park(t, 0, first)
 	before := []weight{f.workers[0].weigh(f.cluster), f.workers[1].weigh(f.cluster), f.bridges[0].weigh(f.cluster), f.bridges[1].weigh(f.cluster)}
+	stored, temporal := f.onDisk(t)
 	f.park(t, first, *fireRuns)
 	t.Logf("%d runs parked in %s", *fireRuns, time.Since(began).Round(time.Second))
+	moreStored, moreTemporal := f.onDisk(t)
+	t.Logf("bytes of a parked run: %d in the store on PostgreSQL, %d in Temporal's SQLite", (moreStored-stored)/int64(*fireRuns-first), (moreTemporal-temporal)/int64(*fireRuns-first))
 	if *fireRuns >= 200 {
 		f.weighParked(t, before, first)
 	}
@@ -113,6 +117,24 @@ func (f *fire) weighParked(t *testing.T, before []weight, first int) {
 	bare.kill(f.cluster)
 	f.endBare(t.Context(), *fireRuns)
 	t.Logf("memory of a parked run: %.1f KiB in the workers, %.1f KiB in the bridges, %.1f KiB in the worker of the bare workflow: %.2f times", workers, bridges, alone, workers/alone)
+}
+
+// onDisk are the bytes of the store's tables and indexes, and those of Temporal's files.
+func (f *fire) onDisk(t *testing.T) (stored, temporal int64) {
+	t.Helper()
+	db, err := sql.Open("pgx", f.dsn)
+	f.must(err)
+	defer db.Close()
+	f.must(db.QueryRowContext(t.Context(), `SELECT SUM(pg_total_relation_size(c.oid)) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+		WHERE n.nspname = 'public' AND c.relkind = 'r'`).Scan(&stored))
+	files, err := filepath.Glob(f.temporal.DBFile + "*")
+	f.must(err)
+	for _, path := range files {
+		info, err := os.Stat(path)
+		f.must(err)
+		temporal += info.Size()
+	}
+	return stored, temporal
 }
 
 // restart kills everything at once, as a machine does that loses its power, and starts it again.
