@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -96,12 +97,13 @@ func (k *Keeper) Keep(ctx context.Context, in KeepInput) (KeepResult, error) {
 	if r.Grace == 0 {
 		r.Grace = keepGrace
 	}
-	for _, look := range r.looks() {
-		if err := look(ctx); err != nil {
-			return r.out, err
+	var errs []error
+	for _, look := range r.looks() { // each is of use without the others
+		if errs = append(errs, look(ctx)); ctx.Err() != nil {
+			break
 		}
 	}
-	return r.out, nil
+	return r.out, errors.Join(errs...)
 }
 
 // looks are those that what can be reached is enough for.
@@ -175,12 +177,15 @@ func (r *keeping) look(ctx context.Context, run agent.Run) (*orphan, error) {
 		}
 		return &orphan{run, FindingMissingWorkflow, "Temporal has no workflow " + run.WorkflowID}, nil
 	}
-	anothers := x.RunID != "" && x.RunID != run.ID
-	if anothers { // a session has one live run: of a later one, this one's workflow is over
-		if newer, err := r.Books.NewerRun(ctx, run); err != nil || !newer {
+	if x.RunID != run.ID { // a session has one live run: of a later one, this one's workflow is over
+		switch newer, err := r.Books.NewerRun(ctx, run); {
+		case err != nil:
 			return nil, err
+		case newer:
+			return &orphan{run, FindingOrphanedRun, "its session's workflow runs another run"}, nil
+		case x.RunID != "": // one that was started by hand doesn't say whose it is
+			return nil, nil
 		}
-		return &orphan{run, FindingOrphanedRun, "its session's workflow runs another run"}, nil
 	}
 	if !x.Open {
 		if !r.settled(x.ClosedAt) {
@@ -210,7 +215,9 @@ func (r *keeping) failing(run agent.Run, x Execution) {
 
 // close ends the records of orphans, those that others called before their callers: a stream ends with the end of the run
 // that a person started.
+// One that can't be closed keeps none of the others from it.
 func (r *keeping) close(ctx context.Context, orphans []orphan, living map[interaction.RunID]bool) error {
+	var errs []error
 	slices.SortStableFunc(orphans, func(a, b orphan) int { return len(b.run.Path) - len(a.run.Path) })
 	for _, o := range orphans {
 		f := Finding{Kind: o.kind, RunID: o.run.ID, WorkflowID: o.run.WorkflowID, What: "the store says that it is " + string(o.run.Status) + ", but " + o.how}
@@ -221,10 +228,9 @@ func (r *keeping) close(ctx context.Context, orphans []orphan, living map[intera
 		case mend:
 			_, err := r.Records.FinishRun(ctx, FinishRunInput{RunID: o.run.ID, Status: agent.RunFailed, Code: CodeOrphaned,
 				Message: "The run was ended from outside of Holdpoint: " + o.how + "."})
-			if err != nil {
-				return err
+			if f.Mended = err == nil; err != nil {
+				errs = append(errs, fmt.Errorf("the record of run %s can't be closed: %w", o.run.ID, err))
 			}
-			f.Mended = true
 		case o.kind == FindingMissingWorkflow:
 			f.Advice = "Make sure that this is the right Temporal namespace. If it is, the workflow is lost: holdpoint doctor --give-up " + string(o.run.ID)
 		default:
@@ -232,7 +238,7 @@ func (r *keeping) close(ctx context.Context, orphans []orphan, living map[intera
 		}
 		r.find(f)
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // live looks for each workflow that is open at its record.
@@ -304,6 +310,7 @@ func (r *keeping) strays(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.out.More = r.out.More || len(list) == maxFindings
 	for _, i := range list {
 		f := Finding{Kind: FindingStrayInteraction, RunID: i.Request.RunID, What: fmt.Sprintf("interaction %s is open, and its run has ended", i.Request.ID),
 			Advice: "holdpoint doctor --mend closes it."}
@@ -348,7 +355,7 @@ func (r *keeping) outbox(ctx context.Context) error {
 func (r *keeping) expired(ctx context.Context) error {
 	n, err := r.Books.ExpiredRules(ctx, r.Records.Now())
 	if err == nil && n > 0 {
-		r.find(Finding{Kind: FindingExpiredRules, What: fmt.Sprintf("%d stored rules have expired: they allow nothing any more, and stay for the record", n)})
+		r.find(Finding{Kind: FindingExpiredRules, What: fmt.Sprintf("stored rules that have expired: %d. They allow nothing any more, and stay for the record", n)})
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -15,8 +16,13 @@ import (
 )
 
 // connection are the settings of the TEMPORAL_* variables and the profile file. A key of the file that is misspelt would leave
-// another namespace, or no TLS, in force, and so it is refused.
+// another namespace, or no TLS, in force, and so it is refused. So is a file that is named and not there.
 func connection() (client.Options, error) {
+	if file := os.Getenv("TEMPORAL_CONFIG_FILE"); file != "" {
+		if _, err := os.Stat(file); err != nil {
+			return client.Options{}, fmt.Errorf("TEMPORAL_CONFIG_FILE can't be used: %w", err)
+		}
+	}
 	o, err := envconfig.LoadClientOptions(envconfig.LoadClientOptionsRequest{ConfigFileStrict: true})
 	if err != nil {
 		return o, fmt.Errorf("the connection settings (TEMPORAL_* variables, profile file) can't be used: %w", err)

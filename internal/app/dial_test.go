@@ -31,4 +31,8 @@ func TestAMisspeltKeyOfTemporalsProfileFileIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+	t.Setenv("TEMPORAL_CONFIG_FILE", file+".not")
+	if _, err := connection(); err == nil || !strings.Contains(err.Error(), "TEMPORAL_CONFIG_FILE") || !strings.Contains(err.Error(), file+".not") {
+		t.Errorf("of a file that is not there: %v", err)
+	}
 }

@@ -26,8 +26,8 @@ func (a *App) front(identified bool) (config.Bridge, error) {
 	}
 	encrypted := f.TLSCert != "" || f.TLSKey != ""
 	if encrypted {
-		if _, err := tls.LoadX509KeyPair(f.TLSCert, f.TLSKey); err != nil {
-			return f, fmt.Errorf("the certificate and its key can't be used: %w: give both, as PEM files, by --tls-cert and --tls-key", err)
+		if err := a.checkCertificate(f); err != nil {
+			return f, err
 		}
 	}
 	if err := auth.CheckListen(a.o.Listen, identified); err != nil {
@@ -43,7 +43,25 @@ func (a *App) front(identified bool) (config.Bridge, error) {
 	return f, nil
 }
 
-// expiresSoon is from when on the log tells at each start that the signing key is near its end.
+// checkCertificate refuses a certificate that can't be served. One that has ended is served all the same, for those who do not mind.
+func (a *App) checkCertificate(f config.Bridge) error {
+	if f.TLSCert == "" || f.TLSKey == "" {
+		return errors.New("a certificate and its key go together: give both, as PEM files, by --tls-cert and --tls-key")
+	}
+	pair, err := tls.LoadX509KeyPair(f.TLSCert, f.TLSKey)
+	if err != nil {
+		return fmt.Errorf("the certificate and its key can't be used: %w: give both, as PEM files, by --tls-cert and --tls-key", err)
+	}
+	switch end := pair.Leaf.NotAfter; {
+	case time.Now().After(end):
+		a.log.Error("the bridge's certificate has expired, and clients refuse it: put another in its place, and start the bridge again", "file", f.TLSCert, "not_after", end)
+	case time.Until(end) < expiresSoon:
+		a.log.Warn("the bridge's certificate expires soon: put another in its place, and start the bridge again", "file", f.TLSCert, "not_after", end)
+	}
+	return nil
+}
+
+// expiresSoon is from when on the log tells at each start that the signing key or the certificate is near its end.
 const expiresSoon = 14 * 24 * time.Hour
 
 // signs has the bridge sign what it forwards, and the runs that it starts trust that, where a key is configured.

@@ -69,4 +69,39 @@ func TestTheBridgeSpeaksTLS(t *testing.T) {
 	if resp.StatusCode != 200 || resp.TLS.Version < tls.VersionTLS12 || resp.Header.Get("Strict-Transport-Security") == "" {
 		t.Errorf("%d %v %v", resp.StatusCode, resp.TLS.Version, resp.Header)
 	}
+	plain, err := http.Get(strings.Replace(h.URL(), "https", "http", 1) + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Body.Close()
+	if plain.StatusCode != http.StatusBadRequest {
+		t.Errorf("without TLS: %d", plain.StatusCode)
+	}
+	for _, want := range []string{"TLS handshake error", "certificate expires soon"} { // it has an hour
+		h.Eventually("the log to say "+want, func() bool {
+			logged, err := os.ReadFile(filepath.Join(h.Options.Data, "private", "holdpoint.log"))
+			return err == nil && strings.Contains(string(logged), want)
+		})
+	}
+}
+
+func TestACertificateIsNotWithoutItsKey(t *testing.T) {
+	t.Parallel()
+	cert, key, _ := certificate(t)
+	_, others, _ := certificate(t)
+	for name, c := range map[string]struct{ cert, key, want string }{
+		"no key":        {cert, "", "give both"},
+		"no file":       {cert + "x", key, "no such file"},
+		"another's key": {cert, others, "does not match"},
+	} {
+		o := apptest.Options(t, t.TempDir())
+		o.TLSCert, o.TLSKey, o.NoWorker, o.Address = c.cert, c.key, true, apptest.Server(t)
+		a, err := app.Dev(t.Context(), o)
+		if err == nil {
+			_ = a.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "--tls-key") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

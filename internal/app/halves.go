@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -179,7 +181,7 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 		return errors.Join(err, listener.Close())
 	}
 	b := &bridge{addr: listener.Addr().String(), net: listener, tls: front.TLSCert != "",
-		http: &http.Server{Handler: a.telemetry.HTTP(a.pages), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12}}}
+		http: &http.Server{Handler: a.telemetry.HTTP(a.pages), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12}, ErrorLog: a.serverLog()}}
 	a.bridge = b
 	go func() {
 		if err := b.serve(front); !errors.Is(err, http.ErrServerClosed) {
@@ -194,6 +196,9 @@ func (a *App) startBridge(ctx context.Context, dev bool) error {
 	})
 	return nil
 }
+
+// serverLog is where net/http tells of connections that come to nothing, as strangers may make any number of.
+func (a *App) serverLog() *log.Logger { return slog.NewLogLogger(a.log.Handler(), slog.LevelInfo) }
 
 // validateArgs checks a reviewer's arguments for the bridge.
 func (a *App) validateArgs(_ context.Context, name string, _ interaction.RunID, args []byte) error {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -150,6 +151,55 @@ func TestTheDoctorFindsAndMends(t *testing.T) {
 	h.Eventually("nothing more to be found", func() bool { return kinds(doctor(h, activities.KeepInput{})) == "" })
 	h.Waits(fine.RunID, 1)
 	h.Waits(later.RunID, 1)
+}
+
+// TestARunWhoseSessionWasTakenByHandIsClosed has somebody start a session's workflow anew by Temporal's own tools, which say nothing of whose it is.
+func TestARunWhoseSessionWasTakenByHandIsClosed(t *testing.T) {
+	t.Parallel()
+	h := apptest.Start(t, apptest.WithModel(obliging()), apptest.WithRules(`{match: bash, decision: ask}`))
+	gone := h.BeginIn("taken", "go")
+	h.Waits(gone.RunID, 1)
+	terminate(h, gone.Workflow)
+	_, err := h.Client.ExecuteWorkflow(context.Background(), client.StartWorkflowOptions{ID: gone.Workflow, TaskQueue: h.Options.TaskQueue}, workflows.AgentRunName,
+		workflows.RunInput{RunID: "by-hand", SessionID: "taken", Agent: "tester", UserID: "requester", Requester: "requester", Input: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Waits("by-hand", 1)
+	if res := doctor(h, activities.KeepInput{Mend: true}); kinds(res) != "orphaned_run!" || res.Findings[0].RunID != gone.RunID {
+		t.Errorf("found %+v", res)
+	}
+	if res := doctor(h, activities.KeepInput{Mend: true}); kinds(res) != "" {
+		t.Errorf("found again %+v", res)
+	}
+	h.Waits("by-hand", 1)
+}
+
+// TestOneRecordThatCannotBeClosedKeepsNoOtherFromIt has one of two runs that were ended from outside name an agent that is not kept.
+func TestOneRecordThatCannotBeClosedKeepsNoOtherFromIt(t *testing.T) {
+	t.Parallel()
+	h := apptest.Start(t, apptest.WithModel(obliging()), apptest.WithRules(`{match: bash, decision: ask}`))
+	fine := h.Begin("fine")
+	h.Waits(fine.RunID, 1)
+	broken := h.Begin("broken") // the newest is looked at first
+	h.Waits(broken.RunID, 1)
+	write(h, func(ctx context.Context, tx *store.Tx) error {
+		run, _, _, err := tx.LockRun(ctx, broken.RunID)
+		if err != nil {
+			return err
+		}
+		run.AgentDigest = "lost"
+		return tx.UpdateRun(ctx, run)
+	})
+	terminate(h, broken.Workflow)
+	terminate(h, fine.Workflow)
+	res, err := app.Doctor(context.Background(), app.Options{Data: h.Options.Data, KeepGrace: time.Nanosecond}, activities.KeepInput{Mend: true})
+	if err == nil || !strings.Contains(err.Error(), string(broken.RunID)) || kinds(res) != "orphaned_run orphaned_run!" {
+		t.Errorf("found %+v, %v", res, err)
+	}
+	if v := h.Show(fine.RunID); v.Status != "failed" {
+		t.Errorf("the other run is %s", v.Status)
+	}
 }
 
 func write(h *apptest.Holdpoint, fn func(context.Context, *store.Tx) error) {

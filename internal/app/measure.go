@@ -32,7 +32,7 @@ func (a *App) measure(ctx context.Context, part string) error {
 	a.metrics = listener.Addr().String()
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", t.Handler())
-	server := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
+	server := &http.Server{Handler: mux, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10, ErrorLog: a.serverLog()}
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			a.fail(fmt.Errorf("metrics: %w", err))
