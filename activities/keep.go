@@ -106,6 +106,13 @@ func (k *Keeper) Keep(ctx context.Context, in KeepInput) (KeepResult, error) {
 	return r.out, errors.Join(errs...)
 }
 
+// Round is Keep as an activity.
+func (k *Keeper) Round(ctx context.Context, in KeepInput) (KeepResult, error) {
+	stop := heartbeat(ctx)
+	defer stop()
+	return k.Keep(ctx, in)
+}
+
 // looks are those that what can be reached is enough for.
 func (r *keeping) looks() []func(context.Context) error {
 	switch {

@@ -178,6 +178,9 @@ func (cl *client) unreachable(err error) error {
 
 func (cl *client) refusal(resp *http.Response, data []byte) error {
 	var p api.Problem
+	if resp.StatusCode == http.StatusBadRequest && bytes.Contains(data, []byte("HTTPS")) && json.Unmarshal(data, &p) != nil { // net/http and proxies say so
+		return fmt.Errorf("%s speaks TLS: write https:// in the address", cl.base)
+	}
 	if json.Unmarshal(data, &p) != nil || p.Code == "" {
 		return fmt.Errorf("%s answers %q, which no Holdpoint bridge does: check the address", cl.base, resp.Status)
 	}

@@ -49,7 +49,8 @@ func TestABridgeThatCannotBeTalkedToIsToldWithWhatToDo(t *testing.T) {
 	t.Cleanup(open.Close)
 	for addr, want := range map[string]string{
 		secure.URL: "is not trusted here: check the address, or name the file of its authority's certificate with SSL_CERT_FILE",
-		strings.Replace(open.URL, "http:", "https:", 1): "does not speak TLS: write http:// in the address",
+		strings.Replace(secure.URL, "https:", "http:", 1): "speaks TLS: write https:// in the address",
+		strings.Replace(open.URL, "http:", "https:", 1):   "does not speak TLS: write http:// in the address",
 	} {
 		base, err := parseAddr(addr)
 		if err != nil {

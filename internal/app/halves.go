@@ -100,7 +100,7 @@ func register(w worker.Worker, acts *activities.Activities, keeper *activities.K
 		activities.RecheckName: acts.Recheck, activities.ResolveAgentName: acts.ResolveAgent,
 		activities.AwaitAgentName: acts.AwaitAgent, activities.TakeStageName: acts.TakeStage,
 		activities.EndBranchName: acts.EndBranch, activities.EndStageName: acts.EndStage,
-		activities.TakeApprovalName: acts.TakeApproval, activities.DeliverDueName: acts.DeliverDue, activities.KeepName: keeper.Keep} {
+		activities.TakeApprovalName: acts.TakeApproval, activities.DeliverDueName: acts.DeliverDue, activities.KeepName: keeper.Round} {
 		w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 	}
 }
