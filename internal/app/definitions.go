@@ -234,35 +234,59 @@ func (d *definitions) Agents() []api.AgentInfo {
 	return out
 }
 
-// protected are Holdpoint's own denies: no agent reads its databases and tokens, or writes its configuration.
-func protected(o Options, bridges []config.Bridge) []permission.Rule {
+// protected are Holdpoint's own denies: no agent reads its databases, keys and tokens, or writes its configuration.
+func protected(o Options, cfg *config.Config) []permission.Rule {
 	var rules []permission.Rule
-	deny := func(pattern string) {
-		rules = append(rules, permission.Rule{Effect: permission.Deny, Pattern: pattern, Risk: permission.RiskCritical,
-			Note: "Holdpoint's own files", Source: permission.Source{Layer: permission.LayerProtected, Name: "holdpoint"}})
-	}
-	private := []string{literal(filepath.Join(o.Data, privateDir)) + "/**"}
-	if file, ok := o.Getenv(seal.EnvFile); ok && filepath.IsAbs(file) {
-		private = append(private, literal(filepath.Clean(file)))
-	}
-	for _, b := range bridges {
-		for _, file := range []string{b.SigningKey, b.TLSKey} {
-			if file != "" {
-				private = append(private, literal(filepath.Clean(file)))
-			}
+	deny := func(tool, path string) {
+		for _, p := range spelled(path) {
+			rules = append(rules, permission.Rule{Effect: permission.Deny, Pattern: tool + "(" + literal(p) + "/**)", Risk: permission.RiskCritical,
+				Note: "Holdpoint's own files", Source: permission.Source{Layer: permission.LayerProtected, Name: "holdpoint"}})
 		}
 	}
-	for _, file := range private {
+	for _, path := range ownFiles(o, cfg) {
 		for _, tool := range []string{"file_read", "file_write", "file_edit"} {
-			deny(tool + "(" + file + ")")
+			deny(tool, path)
 		}
 	}
 	if o.Config != "" {
-		policy := literal(o.Config)
-		deny("file_write(" + policy + "/**)")
-		deny("file_edit(" + policy + "/**)")
+		deny("file_write", o.Config)
+		deny("file_edit", o.Config)
 	}
 	return rules
+}
+
+// ownFiles are the files and directories of which no agent may see anything.
+func ownFiles(o Options, cfg *config.Config) []string {
+	own := []string{filepath.Join(o.Data, privateDir)}
+	file, _ := o.Getenv(seal.EnvFile)
+	keys := []string{file, o.TLSKey}
+	for _, b := range cfg.Bridges {
+		keys = append(keys, b.SigningKey, b.TLSKey)
+	}
+	for _, s := range slices.Concat(cfg.SessionStores, cfg.PermissionStores) {
+		if s.Type == config.StoreSQLite {
+			keys = append(keys, s.DSN, s.DSN+"-wal", s.DSN+"-shm", s.DSN+"-journal")
+		}
+	}
+	for _, file := range keys {
+		if path, err := filepath.Abs(file); err == nil && file != "" {
+			own = append(own, path)
+		}
+	}
+	return own
+}
+
+// spelled is a path as it was given, and as it is without links: a call that leads there by either is denied.
+func spelled(path string) []string {
+	path = filepath.Clean(path)
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil { // it is not there yet
+		if real, err = filepath.EvalSymlinks(filepath.Dir(path)); err != nil {
+			return []string{path}
+		}
+		real = filepath.Join(real, filepath.Base(path))
+	}
+	return slices.Compact([]string{path, real})
 }
 
 // privateDir holds what no agent may see, below the data directory.

@@ -41,7 +41,7 @@ func (a *App) newActivities() *activities.Activities {
 		home = "" // then ~/ in a path asks
 	}
 	acts := &activities.Activities{Store: a.activityStore(), Definitions: a.defs, Validate: a.schemas.validate,
-		Protected: protected(a.o, a.defs.cfg.Bridges), Home: home, Now: a.o.Now,
+		Protected: protected(a.o, a.defs.cfg), Home: home, Now: a.o.Now,
 		Notifiers: a.notifiers, NoticePause: a.o.NoticePause}
 	if a.secrets != nil {
 		acts.Secrets = a.secrets
