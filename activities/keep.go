@@ -209,7 +209,7 @@ func (r *keeping) failing(run agent.Run, x Execution) {
 	if x.TaskAttempts >= manyAttempts {
 		r.find(Finding{Kind: FindingFailingTask, RunID: run.ID, WorkflowID: x.WorkflowID,
 			What:   fmt.Sprintf("its workflow task was tried %d times", x.TaskAttempts),
-			Advice: fmt.Sprintf("This build can't carry it out, or fails in it: holdpoint replay --query \"WorkflowId = '%s'\" says where.", x.WorkflowID)})
+			Advice: fmt.Sprintf("This build can't carry it out, fails in it, or lacks the key that sealed it: holdpoint replay --query \"WorkflowId = '%s'\" says which.", x.WorkflowID)})
 	}
 	for _, a := range x.Failing {
 		if a.Attempts >= manyAttempts {

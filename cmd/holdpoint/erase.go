@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +64,20 @@ func (c *cli) erased(e app.ErasedData) {
 		return
 	}
 	fmt.Fprintf(c.out, "Session %s: %s. Temporal's histories of them:\n", interaction.Visible(string(e.Session)), number(e.Runs, "run", "runs"))
-	for _, id := range e.Workflows {
-		fmt.Fprintf(c.out, "  temporal workflow delete --workflow-id %s\n", shellWord(id))
+	for ids := range slices.Chunk(e.Workflows, historiesAtOnce) {
+		fmt.Fprintf(c.out, "  temporal workflow delete --yes --query %s\n", shellWord(historiesOf(ids)))
 	}
+}
+
+// historiesAtOnce bounds the length of a command.
+const historiesAtOnce = 100
+
+// historiesOf selects all executions of workflows: a session's runs share an id, by which alone the newest only would be deleted. One that
+// goes on is another run's, since begun.
+func historiesOf(ids []string) string {
+	quoted := make([]string, len(ids))
+	for n, id := range ids {
+		quoted[n] = strconv.Quote(id)
+	}
+	return "WorkflowId IN (" + strings.Join(quoted, ", ") + `) AND ExecutionStatus != "Running"`
 }

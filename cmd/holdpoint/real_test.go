@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.temporal.io/api/workflowservice/v1"
 
 	"holdpoint/internal/app"
 	"holdpoint/internal/app/apptest"
@@ -76,6 +77,30 @@ func TestRealScripts(t *testing.T) {
 	t.Parallel()
 	t.Cleanup(apptest.StopServer) // nothing else here needs it
 	h := apptest.Start(t, withStories(t))
+	t.Run("what erase prints deletes every history of a session", func(t *testing.T) {
+		t.Parallel()
+		for range 2 {
+			h.Ended(h.StartIn("erased", "endless", "go").RunID)
+		}
+		var out strings.Builder
+		c := &cli{name: "holdpoint", out: &out, err: &out, in: strings.NewReader(""), getenv: os.LookupEnv, now: time.Now}
+		if code := execute(t.Context(), c, []string{"erase", "--data", h.Options.Data, "--session", "erased", "--sure"}); code != exitOK {
+			t.Fatalf("erase ended with %d: %s", code, out.String())
+		}
+		said, commands, _ := strings.Cut(out.String(), "\n")
+		if !strings.Contains(said, "2 runs") || strings.Count(commands, "\n") != 1 {
+			t.Fatalf("erase said %s", out.String())
+		}
+		known := func(want int64) {
+			h.Eventually(fmt.Sprintf("Temporal to list %d runs", want), func() bool {
+				n, err := h.Client.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: `WorkflowId = "session-erased"`})
+				return err == nil && n.GetCount() == want
+			})
+		}
+		known(2)
+		h.Shell(filepath.Dir(apptest.Temporal(t)), commands)
+		known(0)
+	})
 	t.Run("scripts", func(t *testing.T) {
 		testscript.Run(t, testscript.Params{
 			Dir:           filepath.Join("testdata", "real"),

@@ -243,7 +243,7 @@ func (c *cli) revokeToken(ctx context.Context, p *tokenPlace, id string) (ended 
 		defer func() { err = errors.Join(err, db.Close()) }()
 		ended, found, err := db.RevokeToken(ctx, id, "", c.now())
 		if err == nil && !found {
-			err = fmt.Errorf("there is no token %q; `token list` shows those there are", id)
+			err = noToken(id)
 		}
 		return ended, err
 	}
@@ -253,7 +253,15 @@ func (c *cli) revokeToken(ctx context.Context, p *tokenPlace, id string) (ended 
 	}
 	var out api.RevokedToken
 	_, err = cl.do(ctx, call{method: http.MethodDelete, path: "/v1/tokens/" + url.PathEscape(id)}, &out)
+	if code(err) == api.CodeNotFound {
+		err = noToken(id)
+	}
 	return out.Revoked, err
+}
+
+// noToken tells who gave a name, or the token itself, where its id is.
+func noToken(id string) error {
+	return fmt.Errorf("there is no token %q; `token list` shows the ids of those there are", id)
 }
 
 func tokenHashCommand(c *cli) *cobra.Command {

@@ -2,6 +2,8 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http/httptest"
@@ -10,14 +12,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/client"
 
+	"holdpoint/api"
 	"holdpoint/interaction"
 	"holdpoint/internal/app"
 	"holdpoint/internal/app/apptest"
 	"holdpoint/internal/store/pgtest"
+	"holdpoint/workflows"
 )
 
 // rollout is a bridge, and workers of the builds of one Worker Deployment beside it, as they are deployed.
@@ -104,6 +109,36 @@ func TestARunThatWasParkedWithoutItsWorkersGoesOn(t *testing.T) {
 	}
 }
 
+// TestTheDoctorSeesRunsWhoseVersionNobodyIsOf stops the workers of a pinned build while a run of it is parked, and moves the run as the
+// doctor says.
+func TestTheDoctorSeesRunsWhoseVersionNobodyIsOf(t *testing.T) {
+	r := newRollout(t, true)
+	stop := r.deploy("one")
+	parked, asked := r.park()
+	r.deploy("two")
+	stop()
+	move := ""
+	r.Eventually("the doctor to see the run", func() bool {
+		res, err := app.Doctor(context.Background(), app.Options{Config: r.Options.Config, Data: t.TempDir(), TaskQueue: r.Options.TaskQueue,
+			Now: func() time.Time { return time.Now().Add(3 * time.Minute) }}, app.Examination{}) // when the last poll is long ago
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range res.Findings {
+			if f.Fault() && f.Kind == "no_worker" && strings.Contains(f.What, ":one of a Worker Deployment, such as "+parked.Workflow) {
+				_, move, _ = strings.Cut(f.Advice, `"): `)
+			}
+		}
+		return move != ""
+	})
+	r.Shell(filepath.Dir(apptest.Temporal(t)), "TEMPORAL_ADDRESS="+apptest.Server(t)+" "+move+" --yes")
+	r.Answer(asked, map[string]any{"action": "approve"})
+	completes(r.Holdpoint, parked.RunID)
+	if r.done["two"].count() != 1 || r.done["one"].count() != 0 {
+		t.Errorf("%d effects by the build that is current, %d by the one that is gone", r.done["two"].count(), r.done["one"].count())
+	}
+}
+
 // TestWhatIsToldIsPinnedToNoBuild stops the last worker of a pinned build, none of whose runs is left, while a message of it waits
 // for a receiver that is down.
 func TestWhatIsToldIsPinnedToNoBuild(t *testing.T) {
@@ -150,15 +185,21 @@ func TestRecordedAndLiveRunsReplay(t *testing.T) {
 	h := apptest.Start(t, withEffect(apptest.Effect{}), apptest.WithModel(apptest.Turns(apptest.Calls("effect", `{"n":1}`))))
 	run := h.Begin("go")
 	h.Waits(run.RunID, 1)
+	var asked api.ApprovalView
+	if code, body := h.HTTP("POST", "/v1/approvals", map[string]any{"title": "Deploy?"}); code != 201 || json.Unmarshal(body, &asked) != nil {
+		t.Fatalf("%d %s", code, body)
+	}
+	h.Waits(asked.ApprovalID, 1)
 	t.Setenv("TEMPORAL_ADDRESS", h.TemporalAddress())
 	var live []app.Replayed
-	h.Eventually("Temporal to list the run", func() bool {
+	h.Eventually("Temporal to list the run and the approval", func() bool {
 		live = nil
-		err := app.ReplayLive(context.Background(), os.LookupEnv, "WorkflowId = '"+run.Workflow+"'", func(r app.Replayed) { live = append(live, r) })
-		return err == nil && len(live) == 1
+		query := fmt.Sprintf("WorkflowId IN ('%s', '%s')", run.Workflow, workflows.ApprovalWorkflowID(asked.ApprovalID))
+		err := app.ReplayLive(context.Background(), os.LookupEnv, query, func(r app.Replayed) { live = append(live, r) })
+		return err == nil && len(live) == 2
 	})
-	if live[0].Err != nil {
-		t.Error(live[0].Err)
+	if err := errors.Join(live[0].Err, live[1].Err); err != nil {
+		t.Error(err)
 	}
 	controlRun(h, run.RunID, "that is all")
 

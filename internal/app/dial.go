@@ -32,7 +32,7 @@ func connection() (client.Options, error) {
 
 func (a *App) dial(ctx context.Context, o client.Options) error {
 	o.Logger = sdklog.NewStructuredLogger(a.log)
-	o, err := a.telemetry.Client(a.keys.Client(o))
+	o, err := a.telemetry.Client(a.keys.Guard(a.keys.Client(o), a.log))
 	if err != nil {
 		return err
 	}

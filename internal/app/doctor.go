@@ -52,6 +52,11 @@ func Doctor(ctx context.Context, o Options, in Examination) (out Diagnosis, err 
 	}
 	out, err = keeper.Keep(ctx, in)
 	missing, unseen := a.unserved(ctx)
+	if unseen == nil {
+		var stranded []activities.Finding
+		stranded, unseen = a.stranded(ctx)
+		missing = append(missing, stranded...)
+	}
 	out.Findings = slices.Concat(gone, missing, out.Findings)
 	return out, errors.Join(err, unseen)
 }

@@ -68,6 +68,30 @@ func TestWorkersThatGetNothingDoNotCountAsThere(t *testing.T) {
 	}
 }
 
+func TestRunsArePinnedToAVersionThatNobodyIsOf(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	of := func(build string, ago time.Duration) *taskqueue.PollerInfo {
+		return &taskqueue.PollerInfo{LastAccessTime: timestamppb.New(now.Add(-ago)), DeploymentOptions: &deployment.WorkerDeploymentOptions{DeploymentName: "agents", BuildId: build}}
+	}
+	for name, c := range map[string]struct {
+		pinned  pinnedTo
+		pollers []*taskqueue.PollerInfo
+		want    string
+	}{
+		"nobody":                     {pinnedTo{"agents:v1", 1, "session-a"}, nil, "1 open workflow is pinned to version agents:v1 of a Worker Deployment, such as session-a"},
+		"of another version":         {pinnedTo{"agents:v1", 2, "session-a"}, []*taskqueue.PollerInfo{of("v2", 0), {}}, "2 open workflows are pinned to version agents:v1"},
+		"of it, and killed":          {pinnedTo{"agents:v1", 1, "session-a"}, []*taskqueue.PollerInfo{of("v1", 4*time.Minute), of("v2", 0)}, "no worker of that version"},
+		"of it":                      {pinnedTo{"agents:v1", 1, "session-a"}, []*taskqueue.PollerInfo{of("v2", 0), of("v1", time.Minute)}, ""},
+		"of it, as others write it":  {pinnedTo{"agents.v1", 1, "session-a"}, []*taskqueue.PollerInfo{of("v1", 0)}, ""},
+		"of a build that has colons": {pinnedTo{"agents:v:1", 1, "session-a"}, []*taskqueue.PollerInfo{of("v:1", 0)}, ""},
+	} {
+		if got := unmanned("q", c.pinned, c.pollers, now); (got.Kind == "") != (c.want == "") || !strings.Contains(got.What, c.want) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func TestAWorkerOfToolsTakesNoSettingsOfWorkflows(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{

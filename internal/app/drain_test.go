@@ -97,3 +97,26 @@ func TestABridgeThatIsStoppedEndsItsStreams(t *testing.T) {
 		t.Errorf("the bridge waited for a stream: %v", err)
 	}
 }
+
+// TestACallThatAPersonApprovedEndsWithItsWorker stops the worker while a call runs that somebody approved: the approval is used up by it.
+func TestACallThatAPersonApprovedEndsWithItsWorker(t *testing.T) {
+	t.Parallel()
+	h := apptest.Start(t, apptest.WithRules(`{match: bash, decision: ask}`), func(o *app.Options) { o.Drain = time.Minute },
+		apptest.WithModel(apptest.Turns(apptest.Calls("bash", apptest.Bash("echo began >> began; sleep 2; echo done >> done")))))
+	run, work := h.Begin("go"), h.Dir
+	h.Answer(h.Waits(run.RunID, 1)[0].ID, map[string]any{"action": "approve"})
+	h.Eventually("the command to begin", func() bool { return exists(filepath.Join(work, "began")) })
+	h.StopWorker()
+	if n := lines(t, filepath.Join(work, "done")); n != 1 {
+		t.Errorf("the worker was stopped, and what was approved was done %d times", n)
+	}
+	if err := h.StartWorker(); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.Ended(run.RunID); got.Status != "completed" {
+		t.Errorf("the run ended as %s", got.Status)
+	}
+	if asked := strings.Count(h.EventTypes(run.RunID), "interaction_request"); asked != 1 || lines(t, filepath.Join(work, "began")) != 1 {
+		t.Errorf("somebody was asked %d times, or the command ran again", asked)
+	}
+}

@@ -79,7 +79,7 @@ func ReplayLive(ctx context.Context, getenv func(string) (string, bool), query s
 	if err := namespaceThere(ctx, c, options); err != nil {
 		return err
 	}
-	only := fmt.Sprintf("WorkflowType IN ('%s', '%s')", workflows.AgentRunName, workflows.PipelineName)
+	only := fmt.Sprintf("WorkflowType IN ('%s')", strings.Join(runTypes, "', '"))
 	if query == "" {
 		query = "ExecutionStatus = 'Running'"
 	}

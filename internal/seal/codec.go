@@ -62,6 +62,15 @@ func (c *Codec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error
 	return out, nil
 }
 
+// missingKey is the name of a key that is not there; it is ErrUnknownKey.
+type missingKey string
+
+func (k missingKey) Error() string {
+	return fmt.Sprintf("it is sealed with the key %q, which this process does not have: add it to HOLDPOINT_ENCRYPTION_KEYS, or the file or command in its place", string(k))
+}
+
+func (missingKey) Is(target error) bool { return target == ErrUnknownKey }
+
 // Opens reports what is sealed in a message of Temporal's, such as a history, and does not open. A nil ring opens nothing.
 func (r *Ring) Opens(m proto.Message) error {
 	open := func(_ *proxy.VisitPayloadsContext, payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
@@ -71,8 +80,7 @@ func (r *Ring) Opens(m proto.Message) error {
 			}
 			id := string(p.GetMetadata()[keyIDKey])
 			if r == nil || !r.Has(id) {
-				return nil, fmt.Errorf("it is sealed with the key %q, which this process does not have: add it to HOLDPOINT_ENCRYPTION_KEYS, "+
-					"or the file or command in its place", id)
+				return nil, missingKey(id)
 			}
 			if _, err := r.Open(id, p.GetData(), payloadPlace); err != nil {
 				return nil, err

@@ -38,6 +38,7 @@ func (e *OpenRunError) Error() string {
 func (s *Store) EraseSession(ctx context.Context, id interaction.SessionID, now time.Time) (out Erased, err error) {
 	err = s.Write(ctx, func(tx *Tx) error {
 		out = Erased{Session: id}
+		named := map[string]bool{}
 		runs, err := tx.sessionRuns(ctx, id)
 		if err != nil {
 			return err
@@ -53,8 +54,8 @@ func (s *Store) EraseSession(ctx context.Context, id interaction.SessionID, now 
 				return err
 			}
 			out.Runs++
-			if n := len(out.Workflows); n == 0 || out.Workflows[n-1] != run.WorkflowID {
-				out.Workflows = append(out.Workflows, run.WorkflowID)
+			if !named[run.WorkflowID] {
+				named[run.WorkflowID], out.Workflows = true, append(out.Workflows, run.WorkflowID)
 			}
 		}
 		return tx.eraseSessionRules(ctx, id)
