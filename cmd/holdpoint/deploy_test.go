@@ -37,8 +37,12 @@ type composedService struct {
 	Ports       []struct {
 		HostIP    string `json:"host_ip"`
 		Published string `json:"published"`
+		Target    int    `json:"target"`
 	} `json:"ports"`
-	Volumes []struct{ Type, Source, Target string } `json:"volumes"`
+	Volumes     []struct{ Type, Source, Target string } `json:"volumes"`
+	Tmpfs       []string                                `json:"tmpfs"`
+	Grace       string                                  `json:"stop_grace_period"`
+	Healthcheck struct{ Test []string }                 `json:"healthcheck"`
 }
 
 func (s composedService) lookup(name string) (string, bool) {
