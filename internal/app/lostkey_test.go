@@ -37,9 +37,8 @@ func TestAKeyThatIsMissingEndsNoRun(t *testing.T) {
 				res := doctor(h, activities.KeepInput{Mend: true})
 				return kinds(res) == "failing_task" && strings.Contains(res.Findings[0].Advice, "holdpoint replay")
 			})
-			d, err := h.Client.DescribeWorkflowExecution(context.Background(), run.Workflow, "")
-			if err != nil || d.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING || done.count() != 0 {
-				t.Fatalf("without its key the workflow is %v (%v), after %d effects", d.GetWorkflowExecutionInfo().GetStatus(), err, done.count())
+			if d, err := h.Client.DescribeWorkflow(context.Background(), run.Workflow, ""); err != nil || d.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING || done.count() != 0 {
+				t.Fatalf("without its key the workflow is %+v (%v), after %d effects", d, err, done.count())
 			}
 			h.App.Close()
 
