@@ -12,6 +12,8 @@ import (
 	"holdpoint/event"
 	"holdpoint/internal/app"
 	"holdpoint/internal/app/apptest"
+	"holdpoint/internal/seal"
+	"holdpoint/internal/signing"
 	"holdpoint/llm"
 )
 
@@ -25,7 +27,7 @@ func TestHoldpointsOwnFilesAreDeniedToEveryTool(t *testing.T) {
 				return turn
 			}
 			return llm.Message{Content: "done"}
-		}}), func(o *app.Options) { // its data is reached by a link, and its store is elsewhere
+		}}), withKeyFiles(t), func(o *app.Options) { // its data is reached by a link, and its store is elsewhere
 			dir := filepath.Dir(o.Config)
 			withConfig("---\ntype: session_store\nname: kept\nstore_type: sqlite\ndsn: " + filepath.Join(dir, "kept.db") + "\n")(o)
 			o.Data = filepath.Join(dir, "linked")
@@ -51,6 +53,7 @@ func TestHoldpointsOwnFilesAreDeniedToEveryTool(t *testing.T) {
 	read := func(path string) string { return `{"path":` + string(mustJSON(t, path)) + `}` }
 	calls := []string{"file_read", read(token), "file_read", read("link/private/dev.json"), "file_read", read("../data/private/dev.json"), "file_read", read("/proc/self/cwd/../data/private/dev.json"),
 		"file_read", read("../linked/private/dev.json"), "file_read", read("../kept.db"), "file_read", read("../kept.db-wal"), "file_write", write("../kept.db"),
+		"file_read", read("../sealing.keys"), "file_write", write("../sealing.keys"), "file_read", read("../bridge.key"), "bash", apptest.Bash("cat ../sealing.keys"), "bash", apptest.Bash("cp ../bridge.key x"),
 		"file_write", write(token), "file_write", write(policy), "file_write", write("link/private/x"), "file_write", write("../holdpoint.yaml"), "file_edit", `{"path":"../holdpoint.yaml","old":"allow","new":"deny"}`}
 	for _, command := range []string{"cat " + token, "cat ../data/private/dev.json", "cat link/private/dev.json", "cd ../data/private && cat dev.json", "head -c 9 < " + token, "cp " + token + " x", "base64 ../data/*/dev.json",
 		"echo x > " + policy, "echo x >> ../holdpoint.yaml", "sed -i s/allow/deny/ ../holdpoint.yaml", "mv ../holdpoint.yaml x", "rm -r ../data", "tee ../data/private/x", "grep -r token ..", "tar -cf x ../data", "cat ../kept.db", "sqlite3 ../kept.db 'select 1'",
@@ -70,6 +73,30 @@ func TestHoldpointsOwnFilesAreDeniedToEveryTool(t *testing.T) {
 	}
 	if after, err := os.ReadFile(policy); err != nil || string(after) != string(before) {
 		t.Errorf("the policy was changed: %v", err)
+	}
+}
+
+// withKeyFiles seals by keys in a file that is named from where the process stands, and signs by a key.
+func withKeyFiles(t *testing.T) apptest.Setup {
+	return func(o *app.Options) {
+		dir := filepath.Dir(o.Config)
+		keys := filepath.Join(dir, "sealing.keys")
+		here, err := os.Getwd()
+		if err != nil {
+			t.Fatal(err)
+		}
+		named, err := filepath.Rel(here, keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		root, err := signing.CreateRoot(filepath.Join(dir, "root.key"))
+		if err = errors.Join(err, os.WriteFile(keys, []byte(seal.NewKey("k1")), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		signer := filepath.Join(dir, "bridge.key")
+		issue(t, root, signer)
+		withSigning(t, signer, "none")(o)
+		o.Getenv = func(name string) (string, bool) { return named, name == seal.EnvFile }
 	}
 }
 
